@@ -4,13 +4,13 @@
 use std::ops::Deref;
 
 use measurement::{
-    BitRate, Direction, DirectionAccount, DirectionOutcome, Role, TestRecord, Throughput,
+    BitRate, Bound, Direction, DirectionAccount, DirectionOutcome, Role, TestRecord, Throughput,
 };
 
 use crate::evidence::{Evidence, receiver, sender};
 use crate::ledger::DirectionEvidence;
 use crate::words::is_short;
-use crate::{ledger, steady, tcp};
+use crate::{framing, ledger, steady, tcp};
 
 /// A test as rules look at it: its evidence, and what follows from it for each direction.
 pub(crate) struct Test<'a> {
@@ -104,8 +104,13 @@ fn account(evidence: &Evidence<'_>, outcome: &DirectionOutcome) -> DirectionAcco
         receiver: evidence.host(&receiver(direction)),
         hosts: &evidence.hosts,
     };
+    let arrived = outcome.delivered.or(outcome.acknowledged);
+    let on_wire = arrived.and_then(|arrived| {
+        framing::on_wire(evidence.record, arrived.rate.bits_per_second() as f64)
+    });
     DirectionAccount {
         direction,
+        on_wire: on_wire.map(|rate| Bound::exact(rate, "").to),
         ledger: ledger::place_datagrams(&ends),
         tcp: tcp::transfer_account(evidence.record, direction),
         steady: steady::steady_part(evidence.record, direction),

@@ -14,6 +14,21 @@ pub(crate) fn payload_share_of_frames(record: &TestRecord, mtu: u32) -> Option<f
     share_of(record, mtu, |packet| packet + ETHERNET_HEADER)
 }
 
+/// The rate of the frames that carry a rate of payload, as queueing disciplines count them. None: no
+/// stream is known.
+pub(crate) fn on_wire(record: &TestRecord, payload: f64) -> Option<f64> {
+    Some(payload / payload_share_of_frames(record, mtu(record))?)
+}
+
+/// The least MTU of the interfaces that carried the test; that of Ethernet where none is known.
+fn mtu(record: &TestRecord) -> u32 {
+    let carried = record.hosts.iter().flat_map(|host| {
+        let all = host.inventory.interfaces.iter();
+        all.filter(|one| host.interfaces.contains(&one.name)).map(|one| one.mtu)
+    });
+    carried.filter(|mtu| *mtu > 0).min().unwrap_or(ETHERNET)
+}
+
 fn share_of(record: &TestRecord, mtu: u32, on_wire: impl Fn(f64) -> f64) -> Option<f64> {
     let stream = record.streams.first()?;
     let address = if stream.peer.is_some_and(|peer| peer.is_ipv6()) { 40 } else { 20 };
@@ -45,6 +60,8 @@ fn fragments(block: u64, mtu: u32, address: u32) -> Vec<f64> {
     packets
 }
 
+/// MTU (IEEE 802.3), in bytes.
+const ETHERNET: u32 = 1_500;
 const ETHERNET_HEADER: f64 = 14.0;
 /// Beside the packet: header 14, check sequence 4, preamble 8 and gap 12 bytes.
 const BETWEEN_PACKETS: f64 = 38.0;

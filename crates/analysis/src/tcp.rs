@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use measurement::judgement::{TcpAccount, TimeShares};
-use measurement::{Direction, TcpSample, TestRecord, Transport};
+use measurement::{Direction, Role, TcpSample, TestRecord, Transport};
 
-use crate::evidence::senders;
+use crate::evidence::{sender, senders};
 
 /// The account of a direction; none: it is not TCP, or its sender does not tell.
 pub(crate) fn transfer_account(record: &TestRecord, direction: Direction) -> Option<TcpAccount> {
@@ -14,13 +14,34 @@ pub(crate) fn transfer_account(record: &TestRecord, direction: Direction) -> Opt
     }
     let senders = senders(record, direction).into_iter();
     let streams: Vec<_> = senders.filter_map(|(one, span)| Some((one.tcp?, span))).collect();
-    (!streams.is_empty()).then(|| account(&streams))
+    (!streams.is_empty()).then(|| account(record, direction, &streams))
 }
 
 /// One sender during the result, and how long that was.
 type Stream = (TcpSample, Duration);
 
-fn account(streams: &[Stream]) -> TcpAccount {
+/// The least round trip; none: not told.
+fn least(streams: &[Stream]) -> Option<u32> {
+    streams.iter().map(|(tcp, _)| tcp.min_rtt_micros).filter(|micros| *micros > 0).min()
+}
+
+/// The median of the smoothed round trips that senders here saw during the result; of those at the
+/// other end what they said at the end. None: not told.
+fn typical(record: &TestRecord, direction: Direction, streams: &[Stream]) -> Option<u32> {
+    let mut told: Vec<_> = if sender(direction) == Role::Here {
+        let samples = record.samples.get(record.base + 1..).unwrap_or_default();
+        let each = samples.iter().flat_map(|sample| sample.streams.iter().zip(&record.streams));
+        let own = each.filter(|(_, stream)| stream.sender);
+        own.filter_map(|(one, _)| one.tcp).map(|tcp| tcp.rtt_micros).collect()
+    } else {
+        streams.iter().map(|(tcp, _)| tcp.rtt_micros).collect()
+    };
+    told.retain(|micros| *micros > 0);
+    told.sort_unstable();
+    told.get(told.len() / 2).copied()
+}
+
+fn account(record: &TestRecord, direction: Direction, streams: &[Stream]) -> TcpAccount {
     let sum = |of: fn(&TcpSample) -> u64| {
         streams.iter().map(|(tcp, _)| of(tcp)).fold(0, u64::saturating_add)
     };
@@ -32,6 +53,8 @@ fn account(streams: &[Stream]) -> TcpAccount {
         spurious_segments: if path_duplicates(again, twice) { 0 } else { twice.min(again) },
         retransmitted_segments: again,
         reorderings: sum(|tcp| tcp.reorderings.into()),
+        rtt_micros: typical(record, direction, streams),
+        min_rtt_micros: least(streams),
         shares: mean(&streams.iter().filter_map(shares).collect::<Vec<_>>()),
     }
 }

@@ -1,8 +1,10 @@
 //! Typed events of running tests, and the trait of those that show them.
 
+use std::time::Duration;
+
 use measurement::record::StreamRecord;
 use measurement::{Course, Peer, TestPlan, TestRecord};
-use session::{Introduction, Observer, Place, SessionError};
+use session::{Glimpse, Introduction, Observer, Place, SessionError};
 
 use crate::search::Task;
 
@@ -11,8 +13,9 @@ use crate::search::Task;
 pub enum Event<'a> {
     /// A test begins; the client connects to the server next.
     Begins(&'a Task),
-    /// Client and server have exchanged the parameters; no stream is open yet.
-    Introduced,
+    /// Client and server have exchanged the parameters; no stream is open yet. The server's
+    /// addresses and software.
+    Introduced(&'a Peer),
     /// The test waits in the queue of the server.
     Waiting {
         /// Address and software of the server.
@@ -31,6 +34,8 @@ pub enum Event<'a> {
     Opened(&'a [StreamRecord]),
     /// The streams start to send.
     Started(&'a TestPlan),
+    /// What has moved so far; sent as often as the monitor asks for it.
+    Glimpsed(&'a Glimpse),
     /// A sample of the counters was taken.
     Sampled(&'a Course<'a>),
     /// The test ended with a record, which is judged if the task asks for a result.
@@ -43,6 +48,10 @@ pub enum Event<'a> {
 pub trait Monitor {
     /// Receives the next event.
     fn receive(&mut self, event: &Event<'_>);
+    /// How often [`Event::Glimpsed`] is to come while a test runs; none: never.
+    fn glimpses_every(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// Shows nothing.
@@ -54,8 +63,8 @@ impl Monitor for () {
 pub(crate) struct Forward<'a>(pub(crate) &'a mut dyn Monitor);
 
 impl Observer for Forward<'_> {
-    fn introduced(&mut self, _introduction: &Introduction<'_>) {
-        self.0.receive(&Event::Introduced);
+    fn introduced(&mut self, introduction: &Introduction<'_>) {
+        self.0.receive(&Event::Introduced(introduction.peer));
     }
 
     fn waiting(&mut self, server: &Peer, place: Place) {
@@ -72,6 +81,14 @@ impl Observer for Forward<'_> {
 
     fn started(&mut self, _peer: &Peer, plan: &TestPlan) {
         self.0.receive(&Event::Started(plan));
+    }
+
+    fn glimpses_every(&self) -> Option<Duration> {
+        self.0.glimpses_every()
+    }
+
+    fn glimpsed(&mut self, glimpse: &Glimpse) {
+        self.0.receive(&Event::Glimpsed(glimpse));
     }
 
     fn sampled(&mut self, course: &Course<'_>) {

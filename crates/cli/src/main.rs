@@ -8,11 +8,15 @@ use std::process::ExitCode;
 mod commands;
 mod exit;
 mod flags;
+mod last;
 mod lines;
 mod output;
 mod plan;
 mod progress;
 mod results;
+mod rows;
+mod terminal;
+mod typed;
 
 use flags::{Arguments, Command};
 

@@ -1,23 +1,27 @@
-//! Shows on a terminal how far a test is: a bar, and lines for `--verbose`.
+//! Shows on a terminal how far a test is: a line that moves, rows as they end, and lines for
+//! `--verbose`.
 
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use campaign::{Event, Monitor, Purpose, Task};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measurement::record::StreamRecord;
 use measurement::units::group_thousands;
-use measurement::{Course, End, Interval, Peer, TestPlan, TestRecord};
-use session::Place;
+use measurement::{Course, End, Interval, Peer, TestPlan, TestRecord, Transport};
+use report::screen::{self, Moved};
+use session::{Glimpse, Place};
+
+use crate::rows::Rows;
+use crate::terminal;
 
 /// How much is shown while a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// No progress output.
     Quiet,
-    /// A progress bar, if standard error is a terminal.
+    /// A line that moves, if standard error is a terminal.
     Bar,
-    /// A progress bar and a line for each interval.
+    /// The same, and a line for each interval.
     Intervals,
 }
 
@@ -35,20 +39,48 @@ impl Detail {
 /// Shows the tests of a run, one after another.
 pub(crate) struct Progress {
     detail: Detail,
+    /// Prints rows as they end; none: they are printed together at the end.
+    rows: Option<Rows>,
+    /// Results so far, and how many there will be, as far as known.
+    ended: usize,
+    of: Option<usize>,
     /// The test that runs.
     current: Option<TestBar>,
 }
 
 impl Progress {
     pub(crate) const fn new(detail: Detail) -> Self {
-        Self { detail, current: None }
+        Self { detail, rows: None, ended: 0, of: None, current: None }
     }
 
-    /// Trials show their bar only.
+    /// Of so many results.
+    pub(crate) fn of(self, count: usize) -> Self {
+        Self { of: Some(count), ..self }
+    }
+
+    /// Prints rows as they end.
+    pub(crate) fn with_rows(self, rows: Rows) -> Self {
+        Self { rows: Some(rows), ..self }
+    }
+
+    /// What prints the rows.
+    pub(crate) fn into_rows(self) -> Option<Rows> {
+        self.rows
+    }
+
+    /// Trials show no intervals.
     fn detail_of(&self, task: &Task) -> Detail {
         match (task.purpose, self.detail) {
             (Purpose::Trial { .. }, Detail::Intervals) => Detail::Bar,
             (_, detail) => detail,
+        }
+    }
+
+    /// `[3/4]`.
+    fn place(&self, task: &Task) -> String {
+        match (task.purpose, self.of) {
+            (Purpose::Result { .. }, Some(of)) => format!("[{}/{of}]", self.ended + 1),
+            _ => String::new(),
         }
     }
 }
@@ -57,28 +89,46 @@ impl Monitor for Progress {
     fn receive(&mut self, event: &Event<'_>) {
         match event {
             Event::Begins(task) => {
-                self.current = Some(TestBar::new(task.title(), self.detail_of(task)));
+                let place = self.place(task);
+                self.current = Some(TestBar::new(task, place, self.detail_of(task)));
             }
             Event::Ended(record) => {
-                if let Some(bar) = self.current.take() {
-                    bar.show_load(record);
+                let Some(bar) = self.current.take() else { return };
+                bar.show_load(record);
+                let is_result = bar.is_result;
+                drop(bar);
+                if is_result {
+                    self.ended += 1;
+                    self.rows.iter_mut().for_each(|rows| rows.ended(record));
                 }
             }
             Event::Failed(_) => self.current = None,
             event => {
-                if let Some(bar) = &mut self.current {
-                    bar.show(event);
+                let Some(bar) = &mut self.current else { return };
+                bar.show(event);
+                if let Some(rows) = self.rows.as_mut().filter(|_| bar.is_result) {
+                    bar.bar.suspend(|| rows.show(event));
                 }
             }
         }
     }
+
+    fn glimpses_every(&self) -> Option<Duration> {
+        let moves = self.current.as_ref().is_some_and(|one| !one.bar.is_hidden());
+        moves.then_some(GLIMPSES)
+    }
 }
 
-/// The bar of one test.
+/// The line of one test.
 struct TestBar {
     bar: ProgressBar,
     title: String,
+    place: String,
     detail: Detail,
+    is_result: bool,
+    /// Its picture.
+    course: screen::Course,
+    moved: Moved,
     /// When client and server knew each other.
     since: Instant,
     shown: usize,
@@ -87,24 +137,35 @@ struct TestBar {
 }
 
 impl TestBar {
-    fn new(title: String, detail: Detail) -> Self {
-        let visible = detail != Detail::Quiet && std::io::stderr().is_terminal();
+    fn new(task: &Task, place: String, detail: Detail) -> Self {
+        let visible = detail != Detail::Quiet && terminal::can_move();
         let target =
             if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        let plain = ProgressStyle::with_template("  {msg}");
-        bar.set_style(plain.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        bar.set_message(format!("{title}: connecting"));
-        Self { bar, title, detail, since: Instant::now(), shown: 0, waits: false }
+        let style = ProgressStyle::with_template("{msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        let title = task.title();
+        bar.set_message(format!("  {title}: connecting"));
+        let plan = &task.row.plan;
+        let whole = match plan.end {
+            End::Time(time) => Some(plan.omit + time),
+            _ => None,
+        };
+        let moved = moved(plan);
+        let course = screen::Course::new(short(task), whole, moved);
+        let is_result = task.purpose.is_result();
+        let since = Instant::now();
+        Self { bar, title, place, detail, is_result, course, moved, since, shown: 0, waits: false }
     }
 
     fn show(&mut self, event: &Event<'_>) {
         match event {
-            Event::Introduced => self.since = Instant::now(),
+            Event::Introduced(_) => self.since = Instant::now(),
             Event::Waiting { server, place } => self.show_wait(server, *place),
             Event::Opening { open, of } => self.show_opening(*open, *of),
             Event::Opened(streams) => self.show_streams(streams),
-            Event::Started(plan) => self.start(plan),
+            Event::Started(_) => self.draw(),
+            Event::Glimpsed(glimpse) => self.show_glimpse(glimpse),
             Event::Sampled(course) => self.show_course(course),
             Event::Begins(_) | Event::Ended(_) | Event::Failed(_) => {}
         }
@@ -131,17 +192,17 @@ impl TestBar {
     fn show_wait(&mut self, server: &Peer, place: Place) {
         let tests = if place.ahead == 1 { "1 test" } else { &format!("{} tests", place.ahead) };
         let message = format!("{}: waiting for {tests} before this one", self.title);
-        // Where there is no bar it is printed once.
+        // Where no line moves it is printed once.
         if self.bar.is_hidden() && self.detail != Detail::Quiet && !self.waits {
             eprintln(&format!("{message} ({} runs tests in turn)", server.address));
         }
         self.waits = true;
-        self.bar.set_message(message);
+        self.bar.set_message(format!("  {message}"));
     }
 
     fn show_opening(&self, open: u32, of: u32) {
         let (open, of) = (group_thousands(open.into()), group_thousands(of.into()));
-        self.bar.set_message(format!("{}: {open} of {of} streams are open", self.title));
+        self.bar.set_message(format!("  {}: {open} of {of} streams are open", self.title));
     }
 
     fn show_streams(&self, streams: &[StreamRecord]) {
@@ -153,30 +214,26 @@ impl TestBar {
         }
     }
 
-    fn start(&self, plan: &TestPlan) {
-        let End::Time(time) = plan.end else {
-            self.bar.set_message(self.title.clone());
-            return self.bar.enable_steady_tick(TICK);
+    fn show_glimpse(&mut self, glimpse: &Glimpse) {
+        let bytes = match self.moved {
+            Moved::Sending => glimpse.sent,
+            Moved::Arriving => glimpse.acknowledged.unwrap_or(0).saturating_add(glimpse.received),
         };
-        let steps = u64::try_from((plan.omit + time).as_millis() / TICK.as_millis()).unwrap_or(1);
-        self.bar.set_length(steps);
-        let style = ProgressStyle::with_template("  {bar:30.cyan/dim} {msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
-        self.bar.set_style(style);
-        self.bar.set_message(self.title.clone());
+        self.course.step(glimpse.since_start, bytes);
+        self.draw();
+    }
+
+    fn draw(&self) {
+        let (width, unicode) = (terminal::width_of_errors(), terminal::has_unicode());
+        self.bar.set_message(self.course.line(width, &self.place, unicode));
     }
 
     fn show_course(&mut self, course: &Course<'_>) {
         let intervals = course.intervals;
-        let mut rates = Vec::new();
         for direction in intervals {
             let Some(last) = direction.intervals.last() else { continue };
-            let text = moved(course.plan, direction.sender, last);
-            rates.push(text.clone());
-            self.bar.set_position(
-                u64::try_from(last.to.as_millis() / TICK.as_millis()).unwrap_or(u64::MAX),
-            );
             if self.detail == Detail::Intervals && direction.intervals.len() > self.shown {
+                let text = interval(course.plan, direction.sender, last);
                 let (from, to) = (last.from.as_secs_f64(), last.to.as_secs_f64());
                 let omitted = if last.omitted { " (omitted)" } else { "" };
                 let line = format!("{} {from:7.2}-{to:.2} s  {text}{omitted}", self.title);
@@ -184,7 +241,6 @@ impl TestBar {
             }
         }
         self.shown = intervals.iter().map(|direction| direction.intervals.len()).max().unwrap_or(0);
-        self.bar.set_message(format!("{}: {}", self.title, rates.join(", ")));
     }
 }
 
@@ -194,8 +250,21 @@ impl Drop for TestBar {
     }
 }
 
+/// `TCP send`, and of a trial what is tried.
+fn short(task: &Task) -> String {
+    let name = task.row.plan.row();
+    let name = name.split(',').next().unwrap_or_default().to_owned();
+    if task.purpose.is_result() { name } else { format!("{name} try") }
+}
+
+/// What this end knows of what moves: datagrams that it sends are not acknowledged.
+fn moved(plan: &TestPlan) -> Moved {
+    let is_blind = plan.transport == Transport::Udp && plan.direction.sends();
+    if is_blind { Moved::Sending } else { Moved::Arriving }
+}
+
 /// The rate of an interval, in words.
-fn moved(plan: &TestPlan, sender: bool, interval: &Interval) -> String {
+pub(crate) fn interval(plan: &TestPlan, sender: bool, interval: &Interval) -> String {
     if plan.exchange.is_some() {
         let span = (interval.to.saturating_sub(interval.from)).as_secs_f64().max(1e-9);
         return format!("{:.0} responses/s", interval.blocks as f64 / span);
@@ -210,4 +279,5 @@ fn eprintln(line: &str) {
     _ = writeln!(anstream::stderr(), "{line}");
 }
 
-const TICK: Duration = Duration::from_millis(100);
+/// From one look at what has moved to the next.
+const GLIMPSES: Duration = Duration::from_millis(200);

@@ -7,7 +7,9 @@ use campaign::Results;
 use report::export::Export;
 
 use crate::exit;
+use crate::last;
 use crate::output;
+use crate::rows::Rows;
 
 /// Prints the records, then the error if there is one, then what was not run.
 pub(crate) fn finish(
@@ -15,12 +17,31 @@ pub(crate) fn finish(
     format: &dyn Export,
     file: Option<&Path>,
 ) -> anyhow::Result<ExitCode> {
-    let records = &results.records.records;
-    if !records.is_empty() {
+    if !results.records.records.is_empty() {
         output::print(&results.records, format)?;
-        if let Some(file) = file {
-            output::write_file(&results.records, file)?;
-        }
+    }
+    last::keep(&results.records);
+    conclude(results, file)
+}
+
+/// The same where the rows stand on the screen already; `verbose`: all details follow.
+pub(crate) fn finish_rows(
+    results: &Results,
+    rows: Rows,
+    verbose: bool,
+    file: Option<&Path>,
+) -> anyhow::Result<ExitCode> {
+    let is_kept = last::keep(&results.records);
+    if !results.records.records.is_empty() {
+        rows.close(&results.records, is_kept, verbose)?;
+    }
+    conclude(results, file)
+}
+
+fn conclude(results: &Results, file: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let records = &results.records.records;
+    if let Some(file) = file.filter(|_| !records.is_empty()) {
+        output::write_file(&results.records, file)?;
     }
     let code = match &results.error {
         Some(error) => exit::report_session(error),

@@ -81,6 +81,10 @@ pub struct Reason {
 pub struct DirectionAccount {
     /// The direction: [`Direction::Send`] or [`Direction::Receive`].
     pub direction: Direction,
+    /// Rate of the frames that arrived, payload and headers, as queueing disciplines count them
+    /// (tc-stab(8)); none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub on_wire: Option<BitRate>,
     /// UDP: account of every datagram.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ledger: Option<Ledger>,
@@ -202,6 +206,12 @@ pub struct TcpAccount {
     pub retransmitted_segments: u64,
     /// How often the sender detected reordered segments.
     pub reorderings: u64,
+    /// Median of the smoothed round-trip times under load, in microseconds; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rtt_micros: Option<u32>,
+    /// Least round-trip time in microseconds; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub min_rtt_micros: Option<u32>,
     /// Shares of the time by limit; none: the sender does not report them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub shares: Option<TimeShares>,

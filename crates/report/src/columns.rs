@@ -14,6 +14,10 @@ pub enum Emphasis {
     Faint,
     /// Yellow, for a value that may be wrong or that shows a problem.
     Warning,
+    /// Red, for what is wrong.
+    Bad,
+    /// Green, for what is as it should be.
+    Good,
 }
 
 impl Emphasis {
@@ -24,6 +28,8 @@ impl Emphasis {
             Self::Strong => "\x1b[1m",
             Self::Faint => "\x1b[2m",
             Self::Warning => "\x1b[33m",
+            Self::Bad => "\x1b[31m",
+            Self::Good => "\x1b[32m",
         }
     }
 
@@ -57,6 +63,30 @@ impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
         Self::new(text, Emphasis::None)
     }
+}
+
+/// A text with its emphasis.
+pub(crate) fn paint(text: &str, emphasis: Emphasis) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    format!("{}{text}{}", emphasis.begin(), emphasis.end())
+}
+
+/// A line of a table whose columns have fixed widths: a name at the left, the others at the right.
+/// What is wider than its column takes the room.
+pub(crate) fn line(
+    indent: usize,
+    (name, width): (Cell, usize),
+    cells: impl Iterator<Item = (Cell, usize)>,
+) -> String {
+    let padding = |cell: &Cell, width: usize| " ".repeat(width.saturating_sub(cell.width()));
+    let mut line = " ".repeat(indent) + &paint(&name.text, name.emphasis) + &padding(&name, width);
+    for (cell, width) in cells {
+        line.push_str(&padding(&cell, width));
+        line.push_str(&paint(&cell.text, cell.emphasis));
+    }
+    line.trim_end().to_owned()
 }
 
 /// A table of text; the first column is aligned to the left, the others to the right.

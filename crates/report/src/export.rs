@@ -8,11 +8,13 @@ use std::io::{self, Write};
 
 use measurement::RecordSet;
 
+mod details;
 mod diagnosis;
 mod json;
 mod json_compact;
 mod table;
 
+pub use details::Details;
 pub use diagnosis::Diagnosis;
 pub use json::Json;
 pub use json_compact::JsonCompact;
@@ -53,7 +55,7 @@ pub fn by_name(name: &str) -> Option<&'static dyn Export> {
 }
 
 /// All output formats for records, in the order in which `--help` lists them.
-pub const ALL: [&dyn Export; 4] = [&Table, &Diagnosis, &Json, &JsonCompact];
+pub const ALL: [&dyn Export; 5] = [&Table, &Details, &Diagnosis, &Json, &JsonCompact];
 
 #[cfg(test)]
 mod tests {

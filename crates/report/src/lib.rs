@@ -19,6 +19,7 @@ mod pacing;
 pub mod page;
 mod round_trips;
 mod runs;
+pub mod screen;
 pub mod tables;
 pub mod terminal;
 pub mod verdict;

@@ -1,5 +1,6 @@
 //! Writes the notes below the table of results, a line for each.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use measurement::outcome::Ending;
@@ -34,6 +35,15 @@ pub(crate) fn write(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
     }
     lines.0.iter().try_for_each(|line| writeln!(out, "  {}", line.text(rows.len())))
+}
+
+/// How many different remarks there are on `rows`, and how many checks could not be made.
+pub(crate) fn counts(rows: &[Run]) -> (usize, usize) {
+    let count = |of: &dyn Fn(&TestRecord) -> Vec<String>| {
+        let all: BTreeSet<_> = rows.iter().flat_map(|(record, _)| of(record)).collect();
+        all.len()
+    };
+    (count(&|record| notes(record).collect()), count(&judgement::unchecked))
 }
 
 #[derive(Default)]

@@ -37,7 +37,7 @@ mod trial;
 
 pub use error::{SessionError, reason};
 pub use listener::Server;
-pub use observer::{Introduction, Observer};
+pub use observer::{Glimpse, Introduction, Observer};
 pub use preflight::Shortage;
 pub use resolve::{Family, resolve_ip};
 

@@ -1,8 +1,10 @@
 //! The interface through which the progress of a test is reported.
 
+use std::time::Duration;
+
 use measurement::outcome::Ending;
 use measurement::record::StreamRecord;
-use measurement::{Course, Peer, TestPlan};
+use measurement::{Course, Peer, TestPlan, Timestamp};
 use protocol::iperf3::{Parameters, Place, ServerOutput};
 
 use crate::error::SessionError;
@@ -20,6 +22,21 @@ pub struct Introduction<'a> {
     pub segment: Option<u32>,
 }
 
+/// What has moved so far in a test that runs, in payload bytes of all streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glimpse {
+    /// When it was read.
+    pub at: Timestamp,
+    /// Since the streams started to send.
+    pub since_start: Duration,
+    /// Bytes that this end sent.
+    pub sent: u64,
+    /// Bytes that peers' kernels acknowledged (`tcpi_bytes_acked`); none: UDP, or nothing is sent.
+    pub acknowledged: Option<u64>,
+    /// Bytes that this end received.
+    pub received: u64,
+}
+
 /// Receiver of the events of one test, at the client or at the server. Each method does nothing by
 /// default.
 pub trait Observer {
@@ -33,6 +50,12 @@ pub trait Observer {
     fn opened(&mut self, _streams: &[StreamRecord]) {}
     /// The streams start to send.
     fn started(&mut self, _peer: &Peer, _plan: &TestPlan) {}
+    /// How often [`Self::glimpsed`] is to be called at a client; none: never.
+    fn glimpses_every(&self) -> Option<Duration> {
+        None
+    }
+    /// At a client: what has moved so far.
+    fn glimpsed(&mut self, _glimpse: &Glimpse) {}
     /// A sample was taken.
     fn sampled(&mut self, _course: &Course<'_>) {}
     /// At a client: the server sent the output that it printed of the test.

@@ -17,6 +17,7 @@ use crate::cpu::CpuClock;
 use crate::error::SessionError;
 use crate::host_sampler::{HostSampler, HostSamples, SampledTest};
 use crate::measured::Measured;
+use crate::observer::Glimpse;
 use crate::runtime::runtime;
 use crate::sampler::sample;
 use crate::setting::{Amounts, Setting};
@@ -259,6 +260,16 @@ impl Trial {
             return Some(end.after(grace));
         }
         Some(self.moved_last()?.after(IDLE))
+    }
+
+    /// What has moved by `now`; none: it has not begun.
+    pub(crate) fn glimpse(&self, now: Timestamp) -> Option<Glimpse> {
+        let began = self.began()?;
+        let (received, sent) = self.moved_each_way();
+        let senders = self.opened.iter().filter(|one| one.sender);
+        let told = senders.filter_map(|one| Some(one.socket.tcp_sample()?.acknowledged));
+        let acknowledged = told.reduce(u64::saturating_add);
+        Some(Glimpse { at: now, since_start: now.since(began), sent, acknowledged, received })
     }
 
     /// Payload bytes that moved on all streams.

@@ -25,7 +25,7 @@ impl Windows {
     /// Those of a direction; none: rate or round trip is not known.
     pub(super) fn of_transfer(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Self> {
         let streams = transfer.senders.len().max(1) as f64;
-        let trip = transfer.typical_round_trip(case)?.as_secs_f64();
+        let trip = transfer.typical_round_trip()?.as_secs_f64();
         Some(Self {
             in_flight: transfer.rate / streams * trip,
             congestion: transfer.typical_congestion_window(case),

@@ -64,16 +64,13 @@ impl Transfer<'_> {
 
     /// The least round trip of its streams; none: not told.
     pub(super) fn least_round_trip(&self) -> Option<Duration> {
-        let reported =
-            self.senders.iter().map(|tcp| tcp.min_rtt_micros).filter(|micros| *micros > 0);
-        reported.min().map(|micros| Duration::from_micros(micros.into()))
+        self.account.min_rtt_micros.map(|micros| Duration::from_micros(micros.into()))
     }
 
     /// The median of the smoothed round trips that this end saw during the result, over all
     /// streams; of a sender at the other end that at the end. None: not told.
-    pub(super) fn typical_round_trip(&self, case: &Case<'_>) -> Option<Duration> {
-        let micros = self.typical(case, |tcp| u64::from(tcp.rtt_micros))?;
-        Some(Duration::from_micros(micros))
+    pub(super) fn typical_round_trip(&self) -> Option<Duration> {
+        self.account.rtt_micros.map(|micros| Duration::from_micros(micros.into()))
     }
 
     /// The median of the congestion windows, in bytes of one stream; none: not told.
@@ -126,7 +123,7 @@ impl Transfer<'_> {
     /// What the sender's congestion control reaches with the loss that it saw, with the queues of
     /// the path and without; none: it is not decided by loss, or not told.
     pub(super) fn bound_by_loss(&self, case: &Case<'_>) -> Option<Bound> {
-        let (trip, least) = self.typical_round_trip(case).zip(self.least_round_trip())?;
+        let (trip, least) = self.typical_round_trip().zip(self.least_round_trip())?;
         let (control, segment) = (self.control(case), self.segment()?);
         let streams = self.senders.len().max(1) as f64;
         let lost = self.sent_again() * (1.0 - self.spurious());
@@ -156,8 +153,8 @@ impl Transfer<'_> {
 
     /// The delay that a queue adds under load, where it stands: the typical round trip is far
     /// above the least.
-    pub(super) fn standing_queue(&self, case: &Case<'_>) -> Option<Duration> {
-        let (trip, least) = self.typical_round_trip(case).zip(self.least_round_trip())?;
+    pub(super) fn standing_queue(&self) -> Option<Duration> {
+        let (trip, least) = self.typical_round_trip().zip(self.least_round_trip())?;
         let waited = trip.saturating_sub(least);
         (trip >= MANY_TIMES * least && waited >= LONG).then_some(waited)
     }

@@ -38,7 +38,7 @@ pub(crate) fn rows(records: &[TestRecord]) -> Vec<Row<'_>> {
 
 fn row<'a>(index: usize, record: &'a TestRecord, outcome: &'a DirectionOutcome) -> Option<Row<'a>> {
     let delivered = outcome.delivered.or(outcome.acknowledged)?.rate.bits_per_second() as f64;
-    let share = framing::payload_share_of_frames(record, mtu(record))?;
+    let on_wire = framing::on_wire(record, delivered)?;
     let judgement = record.judgement.as_ref()?;
     let mut accounts = judgement.directions.iter();
     Some(Row {
@@ -49,17 +49,8 @@ fn row<'a>(index: usize, record: &'a TestRecord, outcome: &'a DirectionOutcome) 
         account: accounts.find(|account| account.direction == outcome.direction),
         verdict: judgement.verdict.as_ref(),
         delivered,
-        on_wire: delivered / share,
+        on_wire,
     })
-}
-
-/// The least MTU of the interfaces that carried the test; that of Ethernet where none is known.
-fn mtu(record: &TestRecord) -> u32 {
-    let carried = record.hosts.iter().flat_map(|host| {
-        let all = host.inventory.interfaces.iter();
-        all.filter(|one| host.interfaces.contains(&one.name)).map(|one| one.mtu)
-    });
-    carried.filter(|mtu| *mtu > 0).min().unwrap_or(ETHERNET)
 }
 
 impl Row<'_> {
@@ -182,5 +173,3 @@ pub(crate) fn way(direction: Direction) -> &'static str {
         Role::Peer | Role::Observed(_) => "from the server to this host",
     }
 }
-
-const ETHERNET: u32 = 1_500;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::exit::UsageError;
 use crate::flags::ExplainFlags;
 use crate::flags::format::Form;
+use crate::last;
 use crate::output;
 
 pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
@@ -23,7 +24,11 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     if let Some(page) = rules.iter().find(|page| rule == Ok(page.id)) {
         return explain(page, flags);
     }
-    let path = Path::new(what);
+    let last = (what == "last").then(last::path).flatten();
+    let path = last.as_deref().filter(|_| !Path::new(what).exists()).unwrap_or(Path::new(what));
+    if !path.exists() && what == "last" {
+        return Err(anyhow!("no test was run yet by this user: linerate test HOST"));
+    }
     if !path.exists() {
         return Err(anyhow!(
             "there is no rule and no file that is called {what}; linerate explain lists all rules"

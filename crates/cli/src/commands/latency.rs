@@ -9,7 +9,7 @@ use linux::event::StopSignals;
 use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Exchange, StreamOptions, TestPlan, Transport, Way};
-use report::export::Table;
+use report::export::Details;
 use session::client::Request;
 
 use crate::exit::UsageError;
@@ -26,7 +26,7 @@ pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     let request = request(flags, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
     let results = runner.search(&mut Repeat::once(rows));
-    finish(&results, flags.output.format.or(&Table), flags.output.output.as_deref())
+    finish(&results, flags.output.format.or(&Details), flags.output.output.as_deref())
 }
 
 /// Exchanges alone, then load with a probe beside it.

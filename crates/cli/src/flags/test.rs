@@ -19,7 +19,7 @@ use campaign::ObservedHost;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_override_self = true)]
 pub(crate) struct TestFlags {
     #[command(flatten)]
     pub(crate) server: ServerFlags,

@@ -23,7 +23,7 @@ fn every_row_of_a_test_has_a_verdict() {
 
 #[test]
 fn what_was_asked_and_arrived_was_delivered() {
-    let finished = test(&Server::start(), "--tcp -b 20M -t 2s");
+    let finished = test(&Server::start(), "--tcp -b 20M -t 2s --format details");
     finished.assert_success();
     let sentence = "verdict: every row: reached the asked rate";
     finished.assert_prints(&[sentence]);

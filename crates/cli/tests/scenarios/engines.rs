@@ -27,7 +27,7 @@ fn every_pair_that_is_asked_for_moves_every_byte() {
 #[test]
 fn loopback_copies_what_was_not_to_be_copied_and_that_is_said() {
     let server = Server::start();
-    let finished = test(&server, "--tcp --send -t 1s --engine zerocopy");
+    let finished = test(&server, "--tcp --send -t 1s --engine zerocopy --format details");
     finished.assert_success();
     finished.assert_prints(&["sent by zerocopy, received by read"]);
     finished.assert_prints(&["the kernel copied 100 %"]);
@@ -48,7 +48,7 @@ fn datagrams_in_pieces_keep_the_rate_a_few_at_once() {
 #[test]
 fn an_engine_that_cannot_be_used_is_an_error_here_and_replaced_there() {
     let server = Server::start();
-    let options = "-t 1s -b 50M -l 40000 --engine gso";
+    let options = "-t 1s -b 50M -l 40000 --engine gso --format details";
     let finished = test(&server, &format!("--udp --send {options}"));
     finished.assert_refusal(
         1,

@@ -25,7 +25,10 @@ fn a_server_without_io_uring_uses_another_engine_and_says_so() {
     let server = without_io_uring(Server::start);
     let replaced = [("--receive", "uring", "write"), ("--send", "uring-multishot", "read")];
     for (direction, wanted, used) in replaced {
-        let finished = test(&server, &format!("--tcp {direction} -t 200ms --engine {wanted}"));
+        let finished = test(
+            &server,
+            &format!("--tcp {direction} -t 200ms --engine {wanted} --format details"),
+        );
         finished.assert_success();
         let note = format!("{wanted} cannot be used, {used} was: io_uring is forbidden");
         finished.assert_prints(&[&note]);
@@ -121,7 +124,7 @@ fn every_engine_gets_along_with_a_tiny_buffer() {
 #[test]
 fn a_payload_in_a_file_that_must_not_grow_is_refused_here_and_replaced_there() {
     let server = Server::start();
-    let options = "-t 200ms --engine sendfile";
+    let options = "-t 200ms --engine sendfile --format details";
     let finished = run(limited("-f 0", &client(&server, &format!("--tcp --send {options}"))));
     finished.assert_refusal(1, &["cannot use engine 'sendfile'", "file too large"]);
     let serve = linerate("serve --verbose --port 0 --bind 127.0.0.1");

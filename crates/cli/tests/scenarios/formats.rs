@@ -132,7 +132,7 @@ fn repeated_rows_have_a_median_between_the_extremes() {
         assert!(0.0 < slowest && slowest <= median && median <= fastest, "{summary}");
         assert_eq!(summary["runs"], 3);
     }
-    let table = test(&server, "--tcp --send -t 100ms --repeat 2").stdout;
+    let table = test(&server, "--tcp --send -t 100ms --repeat 2 --format details").stdout;
     assert!(table.contains("median") && table.contains("runs"), "{table}");
     assert!(table.contains("TCP send 1/2 ") && table.contains("TCP send 2/2 "), "{table}");
 }
@@ -216,11 +216,43 @@ fn intervals_are_shown_on_request() {
 }
 
 #[test]
+fn a_screen_has_a_row_for_each_direction_and_fits_a_terminal() {
+    let server = Server::start();
+    let finished = test(&server, "-b 20M -t 300ms");
+    finished.assert_ran_to_its_end();
+    let lines: Vec<_> = finished.stdout.lines().collect();
+    // Whatever else this machine does meanwhile has lines of its own.
+    assert!(lines.len() <= 30, "{finished:?}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{finished:?}");
+    for row in ["TCP send", "TCP receive", "UDP send", "UDP receive"] {
+        let is_row = |line: &&&str| line.trim_start().starts_with(row) && line.contains("Mbit/s");
+        assert_eq!(lines.iter().filter(is_row).count(), 1, "{row}: {finished:?}");
+    }
+    assert!(finished.stdout.contains("  LIMIT    "), "{finished:?}");
+}
+
+#[test]
+fn the_last_run_is_kept_and_explained() {
+    let folder = std::env::temp_dir().join(format!("linerate-last-{}", std::process::id()));
+    let with = |mut command: std::process::Command| {
+        command.env("XDG_STATE_HOME", &folder);
+        run(command)
+    };
+    with(linerate("explain last")).assert_complaint(1, &["no test was run yet by this user"]);
+    let server = Server::start();
+    with(client(&server, "--tcp --send -t 200ms")).assert_ran_to_its_end();
+    let explained = with(linerate("explain last"));
+    explained.assert_success();
+    assert!(explained.stdout.contains("TCP send"), "{explained:?}");
+    _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn a_table_has_a_row_for_each_direction() {
     let server = Server::start();
-    let table = test(&server, "-b 20M -t 200ms").stdout;
+    let table = test(&server, "-b 20M -t 200ms --format details").stdout;
     with_redactions(|| insta::assert_snapshot!("four_rows", table));
-    let table = test(&server, "--udp --bidir -P 2 -k 40 -b 20M").stdout;
+    let table = test(&server, "--udp --bidir -P 2 -k 40 -b 20M --format details").stdout;
     with_redactions(|| insta::assert_snapshot!("both_ways", table));
     let table = test(&server, "--tcp --send -t 100ms --repeat 2").stdout;
     with_redactions(|| insta::assert_snapshot!("repeated", table));

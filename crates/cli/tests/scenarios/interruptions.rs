@@ -9,7 +9,7 @@ use crate::support::{Finished, Running, Server, json, linerate, test, under_way}
 fn a_server_that_is_killed_leaves_partial_numbers() {
     for row in ["--tcp --send", "--tcp --receive", "--udp --bidir -b 50M"] {
         let server = Server::start();
-        let running = under_way(&server, &format!("{row} -t 20s"));
+        let running = under_way(&server, &format!("{row} -t 20s --format details"));
         server.running.signal("KILL");
         let finished = soon(running);
         finished.assert_complaint(1, &["failed", "closed the control connection"]);
@@ -45,7 +45,7 @@ fn a_server_that_is_told_to_stop_lets_its_tests_end() {
 #[test]
 fn a_server_waits_for_its_tests_no_longer_than_it_may() {
     let server = Server::start_with("--bind 127.0.0.1 --stop-timeout 500ms");
-    let running = under_way(&server, "--tcp --send -t 20s");
+    let running = under_way(&server, "--tcp --send -t 20s --format details");
     server.running.signal("TERM");
     soon(running).assert_complaint(1, &["the server was stopped; start it again"]);
     server.finish();
@@ -54,7 +54,7 @@ fn a_server_waits_for_its_tests_no_longer_than_it_may() {
 #[test]
 fn a_server_that_is_stopped_ends_the_test_in_order() {
     let server = Server::start();
-    let running = under_way(&server, "--tcp --send -t 20s");
+    let running = under_way(&server, "--tcp --send -t 20s --format details");
     server.running.signal("TERM");
     server.line_with("a second signal ends it now");
     server.running.signal("TERM");
@@ -68,7 +68,7 @@ fn a_server_that_is_stopped_ends_the_test_in_order() {
 fn ctrl_c_ends_the_test_and_shows_what_was_measured() {
     let server = Server::start();
     for row in ["--tcp --send", "--udp --receive -b 50M", "--tcp --bidir -P 2"] {
-        let finished = interrupted(&server, &format!("{row} -t 20s"));
+        let finished = interrupted(&server, &format!("{row} -t 20s --format details"));
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(130), ""), "{finished:?}");
         assert_partial(&finished);
         // The receiver's word came too.
@@ -81,7 +81,7 @@ fn ctrl_c_ends_the_test_and_shows_what_was_measured() {
 #[test]
 fn ctrl_c_names_the_rows_that_were_not_run() {
     let server = Server::start();
-    let finished = interrupted(&server, "--tcp -t 20s --repeat 3");
+    let finished = interrupted(&server, "--tcp -t 20s --repeat 3 --format details");
     let rows = "TCP receive 1/3, TCP send 2/3, TCP receive 2/3, TCP send 3/3 and 1 more";
     finished.assert_complaint(130, &["ended early, not run: ", rows]);
     assert_partial(&finished);
@@ -101,7 +101,7 @@ fn ctrl_c_leaves_valid_json() {
 #[test]
 fn a_second_ctrl_c_does_not_wait_for_the_server() {
     let server = Server::start();
-    let mut running = under_way(&server, "--tcp --send -t 20s");
+    let mut running = under_way(&server, "--tcp --send -t 20s --format details");
     server.running.signal("STOP");
     running.signal("INT");
     std::thread::sleep(Duration::from_millis(500));

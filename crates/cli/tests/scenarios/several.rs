@@ -36,7 +36,7 @@ fn clients_are_served_at_the_same_time_and_told_of_each_other() {
 fn a_client_that_was_not_alone_says_so() {
     let server = Server::start_with("--bind 127.0.0.1 --hide-peers");
     let long = under_way(&server, "--tcp --send -b 8M -t 2s");
-    let finished = test(&server, "--tcp --send -b 8M -t 500ms");
+    let finished = test(&server, "--tcp --send -b 8M -t 500ms --format details");
     finished.assert_success();
     finished.assert_prints(&["SUSPECT: TCP send: shared: 1 test of others moved"]);
     assert!(!finished.stdout.contains("of 127.0.0.1 moved"), "{finished:?}");

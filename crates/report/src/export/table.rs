@@ -1,13 +1,13 @@
-//! The table that people read.
+//! One row a result, what limits, and what to try.
 
 use std::io::{self, Write};
 
 use measurement::RecordSet;
 
 use super::{Audience, Export};
-use crate::terminal;
+use crate::{screen, terminal};
 
-/// Output format `table`: a row for each record and direction, then verdicts and notes.
+/// Output format `table`: a row for each record and direction, then what limits and what to try.
 #[derive(Clone, Copy, Debug)]
 pub struct Table;
 
@@ -17,7 +17,7 @@ impl Export for Table {
     }
 
     fn summary(&self) -> &'static str {
-        "one row for each result, the verdict, and notes"
+        "one row for each result, what limits, and what to try"
     }
 
     fn audience(&self) -> Audience {
@@ -25,6 +25,10 @@ impl Export for Table {
     }
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-        terminal::write(records, out)
+        // Round trips have columns of their own.
+        if records.records.iter().any(|record| record.plan.exchange.is_some()) {
+            return terminal::write(records, out);
+        }
+        screen::write(records, screen::USUAL_WIDTH, out)
     }
 }

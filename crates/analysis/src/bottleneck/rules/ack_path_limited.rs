@@ -33,7 +33,7 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     if !transfer.may_wait_for_the_path() {
         return None;
     }
-    let waited = transfer.standing_queue(case);
+    let waited = transfer.standing_queue();
     let certainty = if waited.is_some() { Certainty::Limit } else { Certainty::Candidate };
     let found = Found::new(certainty, "acknowledgements are held up on the way back".to_owned())
         .going(transfer.flow.outcome.direction)

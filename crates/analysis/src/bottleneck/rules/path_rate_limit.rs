@@ -49,7 +49,7 @@ fn seen_by_the_receiver(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Foun
 
 /// A queue on the path that stays full.
 fn by_its_queue(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
-    let waited = transfer.standing_queue(case).filter(|_| transfer.may_wait_for_the_path())?;
+    let waited = transfer.standing_queue().filter(|_| transfer.may_wait_for_the_path())?;
     let shares = transfer.account.shares;
     let certainty = match shares {
         Some(_) if have_time(case, transfer) => Certainty::Limit,

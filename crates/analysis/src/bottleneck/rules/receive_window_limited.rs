@@ -80,16 +80,16 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     for evidence in reason.evidence() {
         found = found.seen(evidence);
     }
-    Some(match bound(case, transfer) {
+    Some(match bound(transfer) {
         Some(bound) if matches!(reason, Cause::Buffer) => found.allowing(bound),
         _ => found,
     })
 }
 
 /// What the window lets through, each round trip: with and without the queues of the path.
-fn bound(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Bound> {
+fn bound(transfer: &Transfer<'_>) -> Option<Bound> {
     let window = transfer.senders.iter().map(|tcp| tcp.send_window).max().filter(|w| *w > 0)?;
-    let (trip, least) = transfer.typical_round_trip(case).zip(transfer.least_round_trip())?;
+    let (trip, least) = transfer.typical_round_trip().zip(transfer.least_round_trip())?;
     let bits = 8.0 * window as f64 * transfer.senders.len().max(1) as f64;
     let arithmetic = format!("a window of {} bytes each {}", count(window), transfer::shown(least));
     Some(Bound::between(bits / trip.as_secs_f64(), bits / least.as_secs_f64(), arithmetic))

@@ -21,12 +21,12 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
+    transfer::wanting(case).iter().filter_map(finding).collect()
 }
 
-fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
-    let (trip, least) = transfer.typical_round_trip(case).zip(transfer.least_round_trip())?;
-    let waited = transfer.standing_queue(case).filter(|_| transfer.may_wait_for_the_path())?;
+fn finding(transfer: &Transfer<'_>) -> Option<Found> {
+    let (trip, least) = transfer.typical_round_trip().zip(transfer.least_round_trip())?;
+    let waited = transfer.standing_queue().filter(|_| transfer.may_wait_for_the_path())?;
     let share = waited.as_secs_f64() / trip.as_secs_f64();
     let found = Found::note(format!("a full queue adds {} of delay", transfer::shown(waited)))
         .going(transfer.flow.outcome.direction)

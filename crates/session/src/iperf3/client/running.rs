@@ -11,6 +11,7 @@ use super::ended::{Cut, Ended};
 use super::link::{About, Link};
 use crate::error::SessionError;
 use crate::iperf3::results::{results, sent_by_peer};
+use crate::observer::Observer;
 use crate::spec::Sent;
 use crate::trial::Trial;
 
@@ -23,11 +24,13 @@ pub(super) struct Running {
     /// The server's results; none: they have not come.
     results: Option<Box<Results>>,
     cut: Option<Cut>,
+    /// When what has moved was last shown.
+    glimpsed: Option<Timestamp>,
 }
 
 impl Running {
     pub(super) fn new(about: About, trial: Trial) -> Self {
-        Self { about, trial, sent: None, results: None, cut: None }
+        Self { about, trial, sent: None, results: None, cut: None, glimpsed: None }
     }
 
     /// Runs the test to its end, in order or not.
@@ -85,6 +88,10 @@ impl Running {
         if trial.tick(now) {
             link.observer.sampled(&trial.course());
         }
+        if next_glimpse(trial, self.glimpsed, &*link.observer).is_some_and(|next| now >= next) {
+            self.glimpsed = Some(now);
+            trial.glimpse(now).into_iter().for_each(|glimpse| link.observer.glimpsed(&glimpse));
+        }
         trial.clear_progress();
         let patience = link.request.options.receive_timeout;
         if trial.received_nothing_for(now) > patience {
@@ -117,7 +124,8 @@ impl Running {
         let patience = link.request.options.receive_timeout;
         let received = trial.received_last().map(|last| last.after(patience));
         let look = next_look(trial, link.clock.now());
-        let due = [trial.next_tick(), trial.time_is_up_at(), look, received];
+        let glimpse = next_glimpse(trial, self.glimpsed, &*link.observer);
+        let due = [trial.next_tick(), trial.time_is_up_at(), look, received, glimpse];
         let progress: Vec<BorrowedFd<'_>> = trial.progress();
         link.wait(&progress, due.into_iter().flatten().min())
     }
@@ -147,6 +155,17 @@ fn grace(link: &Link<'_>, about: &About) -> Duration {
     } else {
         Duration::ZERO
     }
+}
+
+/// When the observer is to see what has moved; none: it does not look, or nothing moves any more.
+fn next_glimpse(
+    trial: &Trial,
+    last: Option<Timestamp>,
+    observer: &dyn Observer,
+) -> Option<Timestamp> {
+    let every = observer.glimpses_every().filter(|_| trial.stopped_at().is_none())?;
+    let last = last.or_else(|| trial.began())?;
+    Some(last.after(every.max(trial.pause())))
 }
 
 /// When to look whether the last bytes are acknowledged: nothing reports that.

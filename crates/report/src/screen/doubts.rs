@@ -1,0 +1,95 @@
+//! Why a row is not VALID, and how much more there is to know.
+
+use std::cmp::Reverse;
+
+use measurement::units::group_thousands;
+use measurement::{Reason, RuleId, Stamp};
+
+use super::{Rest, labelled, limits, sentence, table};
+use crate::notes;
+use crate::runs::Run;
+
+/// Doubts by one rule, with the rows that they hold for.
+struct Doubt<'a> {
+    reason: &'a Reason,
+    names: Vec<String>,
+    /// Texts with other numbers, or of other hosts.
+    more: usize,
+}
+
+/// The gravest first; some of many.
+pub(super) fn lines(rows: &[Run<'_>], width: usize) -> Vec<String> {
+    let all = doubts(rows);
+    let shown = all.iter().take(MOST).flat_map(|doubt| {
+        let stamp = doubt.reason.stamp;
+        // What to do about it is one of the details.
+        let what = doubt.reason.text.split(';').next().unwrap_or_default();
+        let text = if doubt.names.len() == rows.len() {
+            sentence(what)
+        } else {
+            format!("{}: {what}", doubt.names.join(", "))
+        };
+        labelled(&stamp.to_string(), table::emphasis(stamp), &format!("{text}."), width)
+    });
+    shown.collect()
+}
+
+/// What the limits say already is not said again.
+fn doubts<'a>(rows: &[Run<'a>]) -> Vec<Doubt<'a>> {
+    let told = |rule: RuleId| limits::rules(rows).contains(&rule);
+    let mut all: Vec<Doubt<'a>> = Vec::new();
+    for (record, run) in rows {
+        let name = table::row_name(&record.plan) + run;
+        let reasons = record.judgement.iter().flat_map(|judged| &judged.reasons);
+        for reason in reasons.filter(|one| one.stamp != Stamp::Valid && !told(one.rule)) {
+            let alike = |one: &&mut Doubt<'_>| {
+                (one.reason.stamp, one.reason.rule) == (reason.stamp, reason.rule)
+            };
+            match all.iter_mut().find(alike) {
+                Some(one) => {
+                    one.more += usize::from(one.reason.text != reason.text);
+                    if !one.names.contains(&name) {
+                        one.names.push(name.clone());
+                    }
+                }
+                None => all.push(Doubt { reason, names: vec![name.clone()], more: 0 }),
+            }
+        }
+    }
+    // That a run did not end as planned explains the others.
+    let is_whole = |one: &Doubt<'_>| one.reason.rule != RuleId::TestIncomplete;
+    all.sort_by_key(|one| (Reverse(one.reason.stamp), is_whole(one)));
+    all
+}
+
+/// What the screen leaves out, as a count, and where it is.
+pub(super) fn footer(rows: &[Run<'_>], rest: Rest) -> String {
+    let doubts = doubts(rows);
+    let more: usize = doubts.iter().map(|one| one.more).sum();
+    let hidden = more + doubts.len().saturating_sub(MOST);
+    let (remarks, unchecked) = notes::counts(rows);
+    let parts = [(hidden, "more doubt"), (remarks, "note"), (unchecked, "check not possible")];
+    let counted = parts.iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<_> = counted.map(|(count, of)| plural(*count, of)).collect();
+    let place = match rest {
+        Rest::Follows => return String::new(),
+        Rest::Kept => "linerate explain last",
+        Rest::Verbose => "-v",
+    };
+    let counted = if counted.is_empty() { "details".to_owned() } else { counted.join(", ") };
+    format!("{counted}: {place}")
+}
+
+/// `2 checks not possible`.
+fn plural(count: usize, of: &str) -> String {
+    let number = group_thousands(count as u64);
+    let (noun, more) = match of.split_once("check ") {
+        Some((_, more)) => ("check", format!(" {more}")),
+        None => (of, String::new()),
+    };
+    let s = if count == 1 { "" } else { "s" };
+    format!("{number} {noun}{s}{more}")
+}
+
+/// Doubts of one screen.
+const MOST: usize = 3;
