@@ -88,6 +88,15 @@ impl Host {
         self.inspect(&mut self.route()?)
     }
 
+    /// Sets a token bucket filter before what this host sends, in place of the queueing discipline
+    /// that is there.
+    ///
+    /// # Errors
+    /// [`LabError::OpenNetlink`], or the step that failed.
+    pub fn add_shaper(&self, shape: &Shape) -> Result<(), LabError> {
+        self.shape(&mut self.route()?, shape)
+    }
+
     pub(crate) fn new(namespace: NetworkNamespace, addressing: Addressing) -> Self {
         Self { namespace, addressing, scope_id: 0, ipv6: Ipv6Support::Absent }
     }

@@ -106,6 +106,16 @@ impl Screen {
         self.table.row(record, run)
     }
 
+    /// What limits, in lines, with the first of what shows it.
+    pub fn limits(&self, records: &RecordSet) -> Vec<String> {
+        limits::lines(&numbered(&records.records), self.width)
+    }
+
+    /// A line of a story: a label, and a text beside it.
+    pub fn line(&self, label: &str, text: &str) -> Vec<String> {
+        labelled(label, Emphasis::Strong, text, self.width)
+    }
+
     /// Writes what stands under the table: spreads of repeated runs, what limits, what to try,
     /// doubts, and where the rest is.
     ///

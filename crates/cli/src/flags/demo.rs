@@ -9,19 +9,21 @@ use measurement::units::parse_duration;
 
 use super::format::FormatFlags;
 
-/// Two namespaces, a shaped link between them, the four rows of `test` over it, and three
-/// tests in which something goes wrong, with where that is seen.
+/// Hosts of its own, a fault, its verdict, the fix that it names, and what that gains.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  linerate demo\n  linerate demo --link-rate 100M --time 2s --json"
+    after_help = "Examples:\n  linerate demo\n  linerate demo --hold\n  linerate demo --link-rate 100M --time 1s --json"
 )]
 pub(crate) struct DemoFlags {
     /// Rate of the link, each way
     #[arg(long, default_value = "1G", env = "LINERATE_LINK_RATE", value_name = "RATE")]
     pub(crate) link_rate: BitRate,
-    /// Duration of each of the seven measurements
+    /// Duration of each of the four measurements
     #[arg(short, long, default_value = "2s", env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) time: Duration,
+    /// Keep the hosts until Ctrl-C, and say how to run commands there
+    #[arg(long, env = "LINERATE_HOLD", value_parser = BoolishValueParser::new())]
+    pub(crate) hold: bool,
     #[command(flatten)]
     pub(crate) format: FormatFlags,
     /// No progress

@@ -6,72 +6,74 @@ use std::time::Duration;
 use measurement::schema;
 use serde_json::Value;
 
-use crate::support::{Finished, Running, linerate, skip, unprivileged};
+use crate::support::{Finished, Running, linerate, run, skip, unprivileged};
 
 #[test]
-fn the_demo_measures_the_link_that_it_made() {
-    let finished = play(linerate("demo --link-rate 100M --time 500ms --json"));
-    finished.assert_success();
+fn the_demo_tells_a_fault_and_proves_its_fix() {
+    let finished = play(linerate("demo --link-rate 200M --time 1s --json"));
+    finished.assert_ran_to_its_end();
     let set = finished.json();
     let validator = jsonschema::validator_for(&schema::record_set()).expect("a schema");
     validator.validate(&set).unwrap_or_else(|error| panic!("{error}"));
     let records = set["records"].as_array().expect("records");
-    if !is_over_a_link(&set) {
-        return skip("the demo could not make a link").unwrap_or_default();
+    if !is_over_a_router(&set) {
+        return skip("the demo could not make hosts").unwrap_or_default();
     }
-    assert_eq!(records.len(), 7);
-    for record in &records[..4] {
-        let rate = record["outcome"]["directions"][0]["delivered"]["rate"].as_f64().expect("rate");
-        assert!((20e6..130e6).contains(&rate), "{rate}: {}", record["plan"]);
-        assert_eq!(record["tags"]["demo"], "100.0 Mbit/s");
-    }
+    let [before, _, slow, fixed] = records.as_slice() else { panic!("four rows: {set}") };
+    let rate = |record: &Value| record["outcome"]["directions"][0]["delivered"]["rate"].as_f64();
+    let rates = [before, slow, fixed].map(|record| rate(record).expect("a rate"));
+    assert!((60e6..260e6).contains(&rates[0]), "{rates:?}");
+    assert!(rates[1] < rates[0] / 4.0 && rates[2] > 4.0 * rates[1], "{rates:?}");
+    assert_eq!(before["tags"]["demo"], "200.0 Mbit/s");
+    let limit = &slow["judgement"]["verdict"]["findings"][0];
+    assert_eq!(
+        (&limit["rule"], &limit["host"]),
+        (&"qdisc-limit".into(), &"here".into()),
+        "{limit}"
+    );
 }
 
 #[test]
-fn the_demo_names_the_faults_that_it_plants() {
-    let set = play(linerate("demo --link-rate 100M --time 1s --json")).json();
-    if !is_over_a_link(&set) {
-        return skip("the demo could not make a link").unwrap_or_default();
-    }
-    let [crowded, small, hasty] = &set["records"].as_array().expect("records")[4..] else {
-        panic!("three faults are planted: {set}")
-    };
-    for (record, place) in [(crowded, "sender_queue"), (small, "receiver_socket")] {
-        let ledger = &record["judgement"]["directions"][0]["ledger"];
-        let drops = ledger["drops"].as_array().expect("drops").iter();
-        let greatest = drops.max_by_key(|drop| drop["datagrams"].as_u64()).expect("some were lost");
-        assert_eq!(greatest["place"], place, "{ledger}");
-        assert!(greatest["datagrams"].as_u64() > Some(0), "{ledger}");
-    }
-    let judgement = &hasty["judgement"];
-    assert_eq!(judgement["stamp"], "INVALID", "{judgement}");
-    assert_eq!(judgement["reasons"][0]["rule"], "sender-below-rate", "{judgement}");
-}
-
-#[test]
-fn the_demo_shows_four_rows() {
-    let finished = play(linerate("demo --time 300ms"));
-    assert_shows_four_rows(&finished);
+fn the_demo_is_a_story_of_forty_lines() {
+    assert_tells_the_story(&play(linerate("demo --time 500ms --quiet")));
 }
 
 #[test]
 fn the_demo_needs_no_privileges() {
-    let Some(command) = unprivileged("demo --time 300ms") else { return };
-    assert_shows_four_rows(&play(command));
+    let Some(command) = unprivileged("demo --time 500ms --quiet") else { return };
+    assert_tells_the_story(&play(command));
+}
+
+#[test]
+fn what_the_demo_prints_to_be_typed_works_while_it_waits() {
+    let mut running = Running::start(linerate("demo --time 500ms --quiet --hold"));
+    let is_command = |line: &str| line.ends_with(" linerate test 10.200.1.2");
+    let Ok(line) = running.await_line(Duration::from_secs(40), is_command) else {
+        let told = running.finish().stdout;
+        assert!(told.contains("over loopback"), "{told}");
+        return;
+    };
+    let enter = line.text.trim().trim_end_matches(" linerate test 10.200.1.2").to_owned();
+    let mut words = enter.split_whitespace();
+    let mut command = Command::new(words.next().expect("nsenter"));
+    command.args(words).arg(env!("CARGO_BIN_EXE_linerate"));
+    command.args(["test", "10.200.1.2", "--tcp", "--send", "-t", "300ms"]);
+    run(command).assert_ran_to_its_end();
+    running.signal("INT");
+    assert_eq!(running.finish_within(Duration::from_secs(20)).code, Some(0));
 }
 
 fn play(command: Command) -> Finished {
     Running::start(command).finish_within(Duration::from_secs(60))
 }
 
-fn assert_shows_four_rows(finished: &Finished) {
+fn assert_tells_the_story(finished: &Finished) {
     finished.assert_ran_to_its_end();
-    finished.assert_prints(&["TCP send", "TCP receive", "UDP send", "UDP receive"]);
-    let remark = finished.stderr.trim_end();
-    assert!(remark.contains("ink of ") && remark.ends_with(':'), "{finished:?}");
+    finished.assert_prints(&["1. Measure", "2. A fault", "3. Try the fix", "4. Proof: ", "LIMIT"]);
+    assert!(finished.stdout.lines().count() <= 40, "{finished:?}");
 }
 
-fn is_over_a_link(set: &Value) -> bool {
-    let far = lab::FAR_IPV4.to_string();
-    set["records"][0]["peer"]["address"].as_str().is_some_and(|text| text.starts_with(&far))
+fn is_over_a_router(set: &Value) -> bool {
+    let address = set["records"][0]["peer"]["address"].as_str();
+    address.is_some_and(|text| text.starts_with("10.200.1."))
 }

@@ -90,7 +90,8 @@ fn text(group: &Group<'_>) -> String {
 fn evidence(verdict: &Verdict) -> Option<String> {
     let limit = headline(verdict)?;
     let seen = limit.evidence.first()?;
-    Some(format!("{}.", sentence(seen)))
+    // It may begin with a name.
+    Some(format!("{seen}."))
 }
 
 /// Candidates that are named.
