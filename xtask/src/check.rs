@@ -24,6 +24,9 @@ mod opening;
 mod quick_start;
 mod supply;
 mod width;
+mod words;
+
+pub(crate) use names::literals;
 
 /// Checks formatting, lints, documentation, generated files and the project's own rules
 #[derive(Debug, Args)]
@@ -92,7 +95,7 @@ impl Finding {
     }
 }
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     Rule { name: "circles", find: circles::find },
     Rule { name: "dependencies", find: dependencies::find },
     Rule { name: "length", find: length::find },
@@ -102,6 +105,7 @@ const RULES: [Rule; 9] = [
     Rule { name: "quick-start", find: quick_start::find },
     Rule { name: "supply", find: supply::find },
     Rule { name: "width", find: width::find },
+    Rule { name: "words", find: words::find },
 ];
 
 fn own_rules(workspace: &Workspace) -> Result<()> {

@@ -14,6 +14,7 @@ mod faults;
 mod fuzz;
 mod generated;
 mod hosts;
+mod messages;
 mod models;
 mod output;
 mod packages;
@@ -60,6 +61,7 @@ enum Task {
     Cross(cross::Cross),
     Faults(faults::Faults),
     Fuzz(fuzz::Fuzz),
+    Messages(messages::Messages),
     Models(models::Models),
     Proof(proof::Proof),
     Rules(rules::Rules),
@@ -77,6 +79,7 @@ impl Task {
             Self::Cross(task) => task.run(),
             Self::Faults(task) => task.run(),
             Self::Fuzz(task) => task.run(),
+            Self::Messages(task) => task.run(),
             Self::Models(task) => task.run(),
             Self::Proof(task) => task.run(),
             Self::Rules(task) => task.run(),

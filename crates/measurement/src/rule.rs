@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Makes [`RuleId`] from lines of `Variant = "slug" | "old name",`.
+/// Makes [`RuleId`] from layers of lines of `Variant = "slug" | "old name",`.
 macro_rules! rules {
-    ($($rule:ident = $slug:literal $(| $old:literal)?,)*) => {
+    ($($layer:literal { $($rule:ident = $slug:literal $(| $old:literal)?,)* })*) => {
         /// Identifier of a rule of the analysis, i.e. of one thing that can limit a test or
         /// mislead.
         ///
@@ -17,18 +17,25 @@ macro_rules! rules {
         /// number instead (`U1`), which can still be read.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum RuleId {
-            $(#[doc = concat!("`", $slug, "`")] $rule,)*
+            $($(#[doc = concat!("`", $slug, "`")] $rule,)*)*
         }
 
         impl RuleId {
             /// All rules, in the order of a packet's path.
-            pub const ALL: &[Self] = &[$(Self::$rule),*];
+            pub const ALL: &[Self] = &[$($(Self::$rule),*),*];
 
             /// Name of the rule in records and on the command line, in kebab case, e.g.
             /// `udp-receive-buffer`. It never changes.
             pub const fn slug(self) -> &'static str {
                 match self {
-                    $(Self::$rule => $slug,)*
+                    $($(Self::$rule => $slug,)*)*
+                }
+            }
+
+            /// The layer of the host or of the test to which it belongs, e.g. `TCP`.
+            pub const fn layer(self) -> &'static str {
+                match self {
+                    $($(Self::$rule => $layer,)*)*
                 }
             }
 
@@ -36,7 +43,7 @@ macro_rules! rules {
             /// rule is newer than that.
             pub const fn old_name(self) -> Option<&'static str> {
                 let names: &[&'static str] = match self {
-                    $(Self::$rule => &[$($old)?],)*
+                    $($(Self::$rule => &[$($old)?],)*)*
                 };
                 names.first().copied()
             }
@@ -45,136 +52,147 @@ macro_rules! rules {
 }
 
 rules! {
-    // Links.
-    LinkSpeedLow = "link-speed-low" | "L1",
-    DuplexMismatch = "duplex-mismatch" | "L2",
-    RxFrameErrors = "rx-frame-errors" | "L3",
-    PauseFrames = "pause-frames" | "L4",
-    EeeActive = "eee-active" | "L5",
-    LinkSaturated = "link-saturated" | "L6",
-    PathMtuExceeded = "path-mtu-exceeded" | "L7",
-    PathMtuBlackHole = "path-mtu-black-hole",
-    MtuSmall = "mtu-small",
-    BusBandwidth = "bus-bandwidth" | "L8",
-    // Interfaces and interrupts.
-    RxRingOverrun = "rx-ring-overrun" | "N1",
-    RxRingSmall = "rx-ring-small" | "N2",
-    ReceiveOnOneCpu = "receive-on-one-cpu" | "N3",
-    ChannelsUnused = "channels-unused" | "N4",
-    IrqOnSlowCore = "irq-on-slow-core" | "N5",
-    IrqAndAppOnOneCpu = "irq-and-app-on-one-cpu" | "N6",
-    IrqAffinityNotHonoured = "irq-affinity-not-honoured" | "N7",
-    IrqbalanceRunning = "irqbalance-running" | "N8",
-    RssImbalance = "rss-imbalance" | "N9",
-    InterruptStorm = "interrupt-storm" | "N10",
-    IrqCoalescingDelay = "irq-coalescing-delay" | "N11",
-    RpsRedundant = "rps-redundant" | "N12",
-    IngressDrops = "ingress-drops",
-    InputDrops = "input-drops",
-    ForwardDrops = "forward-drops",
-    OutputDrops = "output-drops",
-    // Softirq.
-    SoftnetBacklogOverflow = "softnet-backlog-overflow" | "S1",
-    NapiBudgetExhausted = "napi-budget-exhausted" | "S2",
-    RpsOff = "rps-off" | "S3",
-    RpsFlowLimit = "rps-flow-limit" | "S4",
-    SoftirqSaturated = "softirq-saturated" | "S5",
-    RfsOff = "rfs-off" | "S6",
-    // UDP sockets.
-    UdpReceiveBuffer = "udp-receive-buffer" | "U1",
-    UdpMemoryExhausted = "udp-memory-exhausted" | "U2",
-    UdpSendBlocked = "udp-send-blocked" | "U3",
-    UdpPortClosed = "udp-port-closed" | "U4",
-    UdpDamagedOrFragmented = "udp-damaged-or-fragmented" | "U5",
-    UdpPathLoss = "udp-path-loss" | "U6",
-    UdpSocketLock = "udp-socket-lock" | "U7",
-    // TCP.
-    ReceiveWindowLimited = "receive-window-limited" | "H1",
-    SendBufferLimited = "send-buffer-limited" | "H2",
-    CwndGrowing = "cwnd-growing" | "H3",
-    ApplicationLimited = "application-limited" | "H4",
-    TcpPathLoss = "tcp-path-loss" | "H5",
-    PacketReordering = "packet-reordering" | "H6",
-    ReceiveQueuePruned = "receive-queue-pruned" | "H7",
-    TcpMemoryPressure = "tcp-memory-pressure" | "H8",
-    StandingQueue = "standing-queue" | "H9",
-    PathRateLimit = "path-rate-limit",
-    AckPathLimited = "ack-path-limited",
-    SocketBufferBelowBdp = "socket-buffer-below-bdp" | "H10",
-    SocketBufferMaximum = "socket-buffer-maximum",
-    TcpOptionsMissing = "tcp-options-missing" | "H11",
-    EcnMarked = "ecn-marked" | "H12",
-    QueuedAtSender = "queued-at-sender" | "H13",
-    GroNotMerging = "gro-not-merging" | "H14",
-    // CPUs.
-    CopyCost = "copy-cost" | "K1",
-    ChecksumCost = "checksum-cost" | "K2",
-    MisalignedAccess = "misaligned-access" | "K3",
-    VectorCopyUnused = "vector-copy-unused" | "K4",
-    InOrderCore = "in-order-core" | "K5",
-    DmaSyncCost = "dma-sync-cost" | "K6",
-    CpufreqGovernor = "cpufreq-governor" | "K7",
-    SyscallCost = "syscall-cost" | "K9",
-    PacketFilterCost = "packet-filter-cost" | "K10",
-    LockContention = "lock-contention" | "K11",
-    PacketProcessingCost = "packet-processing-cost" | "K12",
-    SingleThreadSaturated = "single-thread-saturated" | "K13",
-    CpuSaturated = "cpu-saturated" | "K14",
-    ProcessStopped = "process-stopped" | "K15",
-    // Offloads.
-    ChecksumOffloadOff = "checksum-offload-off" | "O1",
-    ScatterGatherOff = "scatter-gather-off" | "O2",
-    TsoOff = "tso-off" | "O3",
-    GroOff = "gro-off" | "O4",
-    HwGroOff = "hw-gro-off" | "O5",
-    UdpSegmentationOff = "udp-segmentation-off" | "O6",
-    BigTcpOff = "big-tcp-off" | "O7",
-    // Transmit queues.
-    QdiscLimit = "qdisc-limit" | "Q1",
-    NetemActive = "netem-active",
-    PacingWithoutFq = "pacing-without-fq" | "Q2",
-    BqlMissing = "bql-missing" | "Q3",
-    TxDrops = "tx-drops" | "Q4",
-    XpsOff = "xps-off" | "Q5",
-    // Memory and bus.
-    IrqOnRemoteNode = "irq-on-remote-node" | "M1",
-    ZerocopyOptmemLimit = "zerocopy-optmem-limit" | "M2",
-    ZerocopySmallPages = "zerocopy-small-pages" | "M3",
-    ConntrackFull = "conntrack-full" | "M4",
-    IommuMappingCost = "iommu-mapping-cost" | "M5",
-    // The host or the run: causes that make a result doubtful, and may limit it too.
-    SenderBelowRate = "sender-below-rate" | "T1",
-    WorkerSaturated = "worker-saturated" | "T2",
-    RunDelay = "run-delay" | "T3",
-    CpuSteal = "cpu-steal" | "T4",
-    CgroupCpuQuota = "cgroup-cpu-quota" | "T5",
-    CpuFrequencyDrop = "cpu-frequency-drop" | "T6",
-    OtherProcesses = "other-processes" | "T7",
-    ForeignTraffic = "foreign-traffic" | "T8",
-    LinkFlap = "link-flap" | "T9",
-    ClockOffsetUncertain = "clock-offset-uncertain" | "T10",
-    RunsDiffer = "runs-differ" | "T11",
-    VirtualPath = "virtual-path" | "T12",
-    // Numbers that mislead.
-    LossLocation = "loss-location" | "C1",
-    SenderBursts = "sender-bursts" | "C4",
-    ReceiverResultMissing = "receiver-result-missing" | "C5",
-    WarmUpInMean = "warm-up-in-mean" | "C7",
-    TailLoss = "tail-loss" | "C9",
-    JitterOfReceiver = "jitter-of-receiver" | "C12",
-    IntervalMismatch = "interval-mismatch" | "C14",
-    CountersContradict = "counters-contradict" | "C15",
-    SpuriousRetransmissions = "spurious-retransmissions" | "C16",
-    SocketBufferDiffers = "socket-buffer-differs" | "C19",
-    ReassemblyFailures = "reassembly-failures" | "C21",
-    UdpPacingWithoutFq = "udp-pacing-without-fq" | "C23",
-    RateGranularity = "rate-granularity" | "C26",
-    ZerocopyCopied = "zerocopy-copied" | "C27",
-    TestIncomplete = "test-incomplete" | "C28",
-    PeerVersionDefects = "peer-version-defects" | "C29",
-    ConcurrentTests = "concurrent-tests" | "C30",
-    CongestionControlDiffers = "congestion-control-differs" | "C31",
-    HostCountersMissing = "host-counters-missing" | "hosts",
+    "Link" {
+        LinkSpeedLow = "link-speed-low" | "L1",
+        DuplexMismatch = "duplex-mismatch" | "L2",
+        RxFrameErrors = "rx-frame-errors" | "L3",
+        PauseFrames = "pause-frames" | "L4",
+        EeeActive = "eee-active" | "L5",
+        LinkSaturated = "link-saturated" | "L6",
+        PathMtuExceeded = "path-mtu-exceeded" | "L7",
+        PathMtuBlackHole = "path-mtu-black-hole",
+        MtuSmall = "mtu-small",
+        BusBandwidth = "bus-bandwidth" | "L8",
+    }
+    "Interface, interrupts and hooks" {
+        RxRingOverrun = "rx-ring-overrun" | "N1",
+        RxRingSmall = "rx-ring-small" | "N2",
+        ReceiveOnOneCpu = "receive-on-one-cpu" | "N3",
+        ChannelsUnused = "channels-unused" | "N4",
+        IrqOnSlowCore = "irq-on-slow-core" | "N5",
+        IrqAndAppOnOneCpu = "irq-and-app-on-one-cpu" | "N6",
+        IrqAffinityNotHonoured = "irq-affinity-not-honoured" | "N7",
+        IrqbalanceRunning = "irqbalance-running" | "N8",
+        RssImbalance = "rss-imbalance" | "N9",
+        InterruptStorm = "interrupt-storm" | "N10",
+        IrqCoalescingDelay = "irq-coalescing-delay" | "N11",
+        RpsRedundant = "rps-redundant" | "N12",
+        IngressDrops = "ingress-drops",
+        InputDrops = "input-drops",
+        ForwardDrops = "forward-drops",
+        OutputDrops = "output-drops",
+    }
+    "Kernel receive path" {
+        SoftnetBacklogOverflow = "softnet-backlog-overflow" | "S1",
+        NapiBudgetExhausted = "napi-budget-exhausted" | "S2",
+        RpsOff = "rps-off" | "S3",
+        RpsFlowLimit = "rps-flow-limit" | "S4",
+        SoftirqSaturated = "softirq-saturated" | "S5",
+        RfsOff = "rfs-off" | "S6",
+    }
+    "UDP" {
+        UdpReceiveBuffer = "udp-receive-buffer" | "U1",
+        UdpMemoryExhausted = "udp-memory-exhausted" | "U2",
+        UdpSendBlocked = "udp-send-blocked" | "U3",
+        UdpPortClosed = "udp-port-closed" | "U4",
+        UdpDamagedOrFragmented = "udp-damaged-or-fragmented" | "U5",
+        UdpPathLoss = "udp-path-loss" | "U6",
+        UdpSocketLock = "udp-socket-lock" | "U7",
+    }
+    "TCP" {
+        ReceiveWindowLimited = "receive-window-limited" | "H1",
+        SendBufferLimited = "send-buffer-limited" | "H2",
+        CwndGrowing = "cwnd-growing" | "H3",
+        ApplicationLimited = "application-limited" | "H4",
+        TcpPathLoss = "tcp-path-loss" | "H5",
+        PacketReordering = "packet-reordering" | "H6",
+        ReceiveQueuePruned = "receive-queue-pruned" | "H7",
+        TcpMemoryPressure = "tcp-memory-pressure" | "H8",
+        StandingQueue = "standing-queue" | "H9",
+        PathRateLimit = "path-rate-limit",
+        AckPathLimited = "ack-path-limited",
+        SocketBufferBelowBdp = "socket-buffer-below-bdp" | "H10",
+        SocketBufferMaximum = "socket-buffer-maximum",
+        TcpOptionsMissing = "tcp-options-missing" | "H11",
+        EcnMarked = "ecn-marked" | "H12",
+        QueuedAtSender = "queued-at-sender" | "H13",
+        GroNotMerging = "gro-not-merging" | "H14",
+    }
+    "CPU" {
+        CopyCost = "copy-cost" | "K1",
+        ChecksumCost = "checksum-cost" | "K2",
+        MisalignedAccess = "misaligned-access" | "K3",
+        VectorCopyUnused = "vector-copy-unused" | "K4",
+        InOrderCore = "in-order-core" | "K5",
+        DmaSyncCost = "dma-sync-cost" | "K6",
+        CpufreqGovernor = "cpufreq-governor" | "K7",
+        SyscallCost = "syscall-cost" | "K9",
+        PacketFilterCost = "packet-filter-cost" | "K10",
+        LockContention = "lock-contention" | "K11",
+        PacketProcessingCost = "packet-processing-cost" | "K12",
+        SingleThreadSaturated = "single-thread-saturated" | "K13",
+        CpuSaturated = "cpu-saturated" | "K14",
+        ProcessStopped = "process-stopped" | "K15",
+    }
+    "Offloads" {
+        ChecksumOffloadOff = "checksum-offload-off" | "O1",
+        ScatterGatherOff = "scatter-gather-off" | "O2",
+        TsoOff = "tso-off" | "O3",
+        GroOff = "gro-off" | "O4",
+        HwGroOff = "hw-gro-off" | "O5",
+        UdpSegmentationOff = "udp-segmentation-off" | "O6",
+        BigTcpOff = "big-tcp-off" | "O7",
+    }
+    "Transmit queues" {
+        QdiscLimit = "qdisc-limit" | "Q1",
+        NetemActive = "netem-active",
+        PacingWithoutFq = "pacing-without-fq" | "Q2",
+        BqlMissing = "bql-missing" | "Q3",
+        TxDrops = "tx-drops" | "Q4",
+        XpsOff = "xps-off" | "Q5",
+    }
+    "Memory and bus" {
+        IrqOnRemoteNode = "irq-on-remote-node" | "M1",
+        ZerocopyOptmemLimit = "zerocopy-optmem-limit" | "M2",
+        ZerocopySmallPages = "zerocopy-small-pages" | "M3",
+        ConntrackFull = "conntrack-full" | "M4",
+        IommuMappingCost = "iommu-mapping-cost" | "M5",
+    }
+    "Host and run" {
+        SenderBelowRate = "sender-below-rate" | "T1",
+        WorkerSaturated = "worker-saturated" | "T2",
+        RunDelay = "run-delay" | "T3",
+        CpuSteal = "cpu-steal" | "T4",
+        CgroupCpuQuota = "cgroup-cpu-quota" | "T5",
+        CpuFrequencyDrop = "cpu-frequency-drop" | "T6",
+        OtherProcesses = "other-processes" | "T7",
+        ForeignTraffic = "foreign-traffic" | "T8",
+        LinkFlap = "link-flap" | "T9",
+        ClockOffsetUncertain = "clock-offset-uncertain" | "T10",
+        RunsDiffer = "runs-differ" | "T11",
+        VirtualPath = "virtual-path" | "T12",
+    }
+    "Numbers that mislead" {
+        LossLocation = "loss-location" | "C1",
+        SenderBursts = "sender-bursts" | "C4",
+        ReceiverResultMissing = "receiver-result-missing" | "C5",
+        WarmUpInMean = "warm-up-in-mean" | "C7",
+        TailLoss = "tail-loss" | "C9",
+        JitterOfReceiver = "jitter-of-receiver" | "C12",
+        IntervalMismatch = "interval-mismatch" | "C14",
+        CountersContradict = "counters-contradict" | "C15",
+        SpuriousRetransmissions = "spurious-retransmissions" | "C16",
+        SocketBufferDiffers = "socket-buffer-differs" | "C19",
+        ReassemblyFailures = "reassembly-failures" | "C21",
+        UdpPacingWithoutFq = "udp-pacing-without-fq" | "C23",
+        RateGranularity = "rate-granularity" | "C26",
+        ZerocopyCopied = "zerocopy-copied" | "C27",
+        TestIncomplete = "test-incomplete" | "C28",
+        PeerVersionDefects = "peer-version-defects" | "C29",
+        ConcurrentTests = "concurrent-tests" | "C30",
+        CongestionControlDiffers = "congestion-control-differs" | "C31",
+        HostCountersMissing = "host-counters-missing" | "hosts",
+    }
 }
 
 impl Display for RuleId {

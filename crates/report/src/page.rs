@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use measurement::Page;
 
+use crate::columns::{Emphasis, paint};
+
 /// Writes the manual page of a rule of the analysis for a terminal, as `linerate explain RULE`
 /// does.
 ///
@@ -21,14 +23,23 @@ pub fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a line for each rule of the analysis: its identifier, e.g. `udp-receive-buffer`, and its
-/// title.
+/// Writes the rules of the analysis by layer, a line for each: its identifier, e.g.
+/// `udp-receive-buffer`, and its title.
 ///
 /// # Errors
 /// An error of writing to `out`.
 pub fn write_list(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
     let widest = pages.iter().map(|page| page.id.slug().len()).max().unwrap_or(0);
-    pages.iter().try_for_each(|page| writeln!(out, "  {:<widest$}  {}", page.id, page.title))
+    let mut layer = "";
+    for page in pages {
+        if page.id.layer() != layer {
+            let before = if layer.is_empty() { "" } else { "\n" };
+            layer = page.id.layer();
+            writeln!(out, "{before}{}", paint(layer, Emphasis::Strong))?;
+        }
+        writeln!(out, "  {:<widest$}  {}", page.id, page.title)?;
+    }
+    Ok(())
 }
 
 /// Writes the manual pages of rules of the analysis as a JSON array.
@@ -56,12 +67,17 @@ fn capitalised(word: &str) -> String {
 /// The list of the rules of the analysis in Markdown, with a link to the page of each, for
 /// docs/rules.
 pub fn markdown_list(pages: &[&Page]) -> String {
-    let line = |page: &&Page| {
+    let mut text = OPENING.to_owned();
+    let mut layer = "";
+    for page in pages {
+        if page.id.layer() != layer {
+            layer = page.id.layer();
+            text += &format!("\n## {layer}\n\n");
+        }
         let old = page.id.old_name().map(|old| format!(" ({old})")).unwrap_or_default();
-        format!("- [{id}]({id}.md){old}: {}\n", page.title, id = page.id)
-    };
-    let lines: String = pages.iter().map(line).collect();
-    format!("{OPENING}\n{lines}")
+        text += &format!("- [{id}]({id}.md){old}: {}\n", page.title, id = page.id);
+    }
+    text
 }
 
 /// `udp-receive-buffer (U1)`.
@@ -142,10 +158,8 @@ mod tests {
     #[test]
     fn a_page_is_markdown() {
         assert!(markdown(&PAGE).ends_with("**Remedy.** Another.\n"));
-        assert!(
-            markdown_list(&[&PAGE]).ends_with(
-                "\n- [udp-receive-buffer](udp-receive-buffer.md) (U1): Something limits\n"
-            )
-        );
+        assert!(markdown_list(&[&PAGE]).ends_with(
+            "\n## UDP\n\n- [udp-receive-buffer](udp-receive-buffer.md) (U1): Something limits\n"
+        ));
     }
 }

@@ -52,7 +52,7 @@ impl Registry {
 }
 
 /// The string literals of code, those of macros like format! among them, but for attributes.
-fn literals(items: &[Item]) -> BTreeSet<String> {
+pub(crate) fn literals(items: &[Item]) -> BTreeSet<String> {
     let mut literals = Literals::default();
     for item in items {
         literals.visit_item(item);
