@@ -31,7 +31,7 @@ pub fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
 pub fn write_list(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
     let widest = pages.iter().map(|page| page.id.slug().len()).max().unwrap_or(0);
     let mut layer = "";
-    for page in pages {
+    for page in by_layer(pages) {
         if page.id.layer() != layer {
             let before = if layer.is_empty() { "" } else { "\n" };
             layer = page.id.layer();
@@ -69,7 +69,7 @@ fn capitalised(word: &str) -> String {
 pub fn markdown_list(pages: &[&Page]) -> String {
     let mut text = OPENING.to_owned();
     let mut layer = "";
-    for page in pages {
+    for page in by_layer(pages) {
         if page.id.layer() != layer {
             layer = page.id.layer();
             text += &format!("\n## {layer}\n\n");
@@ -78,6 +78,13 @@ pub fn markdown_list(pages: &[&Page]) -> String {
         text += &format!("- [{id}]({id}.md){old}: {}\n", page.title, id = page.id);
     }
     text
+}
+
+/// In the order of a packet's path.
+fn by_layer<'a>(pages: &[&'a Page]) -> Vec<&'a Page> {
+    let mut pages = pages.to_vec();
+    pages.sort_by_key(|page| page.id);
+    pages
 }
 
 /// `udp-receive-buffer (U1)`.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
-use syn::{Item, Lit, LitStr, Macro};
+use syn::{Attribute, Item, Lit, LitStr, Macro};
 
 use super::Finding;
 use crate::tree::{Source, Tree};
@@ -64,6 +64,8 @@ pub(crate) fn literals(items: &[Item]) -> BTreeSet<String> {
 struct Literals(BTreeSet<String>);
 
 impl Visit<'_> for Literals {
+    fn visit_attribute(&mut self, _: &Attribute) {}
+
     fn visit_lit_str(&mut self, literal: &LitStr) {
         self.0.insert(literal.value());
     }
