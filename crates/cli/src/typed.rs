@@ -1,17 +1,11 @@
 //! The command line as it can be typed again.
 
 use std::env;
-use std::path::Path;
 
 /// What was typed, as a shell takes it. An option that is appended to it counts in place of the
 /// same one before.
 pub(crate) fn command() -> String {
-    let mut words = env::args();
-    let program = words.next().unwrap_or_default();
-    let name = Path::new(&program).file_name().map(|name| name.to_string_lossy().into_owned());
-    let words = words.map(|word| quoted(&word));
-    let all: Vec<_> = [name.unwrap_or(program)].into_iter().chain(words).collect();
-    all.join(" ")
+    env::args().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word that a shell would take apart stands in quotes.

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use lab::{Link, LinkSpec, Rate, Shape};
 use measurement::schema;
 use serde_json::Value;
 
-use crate::support::{Directory, Server, client, json, linerate, run, test};
+use crate::support::{Directory, Server, across, client, json, linerate, run, shell, test};
 
 #[test]
 fn one_row_is_one_record() {
@@ -421,4 +422,29 @@ fn with_redactions(check: impl FnOnce()) {
     settings.add_filter(r" {2,}\d+\b", "  [count]");
     settings.add_filter(r" {2,}", "  ");
     settings.bind(check);
+}
+
+/// Each is typed on the host that it names.
+#[test]
+fn commands_on_the_screen_work_where_they_are_to_be_typed() {
+    if crate::support::link().is_none() {
+        return;
+    }
+    let shape = Rate::from_bits_per_second(50_000_000).map(Shape::with_rate);
+    let link = Link::create(&LinkSpec { shape, ..LinkSpec::default() }).expect("a link");
+    let server = Server::start_on(&link.far, "");
+    let finished = across(&link, "test", "--tcp -t 1s");
+    finished.assert_ran_to_its_end();
+    let mut typed = 0;
+    for line in finished.stdout.lines() {
+        let places = [("here:  ", &link.near), ("on the server:  ", &link.far)];
+        let found = places
+            .iter()
+            .find_map(|(place, host)| Some((line.trim_start().strip_prefix(place)?, host)));
+        let Some((command, host)) = found else { continue };
+        assert!(shell(host, command), "{command}: {finished:?}");
+        typed += 1;
+    }
+    assert!(typed > 0, "{finished:?}");
+    drop(server);
 }

@@ -19,7 +19,8 @@ pub(super) fn lines(rows: &[Run<'_>], command: &str, width: usize) -> Vec<String
     let steps = steps(rows);
     let shown = steps.iter().take(MOST).enumerate().flat_map(|(number, step)| {
         let label = if number == 0 { "TRY" } else { "" };
-        let mut lines = advice(label, step.advice, width);
+        let program = command.split(' ').next().unwrap_or_default();
+        let mut lines = advice(label, step.advice, program, width);
         lines.extend(step.changes.iter().take(MOST_COMMANDS).map(|one| typed(one, command)));
         lines
     });
@@ -52,7 +53,7 @@ fn step(verdict: &Verdict) -> Option<(&str, &[Change])> {
 }
 
 /// A sentence; a command in it has a line of its own.
-fn advice(label: &str, text: &str, width: usize) -> Vec<String> {
+fn advice(label: &str, text: &str, program: &str, width: usize) -> Vec<String> {
     let written = |label: &str, text: &str| {
         let end = if text.ends_with('?') { "" } else { "." };
         labelled(label, Emphasis::Strong, &format!("{}{end}", sentence(text)), width)
@@ -60,7 +61,7 @@ fn advice(label: &str, text: &str, width: usize) -> Vec<String> {
     let Some((before, after)) = text.split_once(COMMAND) else { return written(label, text) };
     let (words, rest) = after.split_once(';').unwrap_or((after, ""));
     let mut lines = written(label, before.trim_end_matches([':', ' ']));
-    lines.push(command_line("here", &format!("{COMMAND}{words}")));
+    lines.push(command_line("here", &format!("{program} test {words}")));
     if !rest.is_empty() {
         lines.extend(written("", rest.trim_start()));
     }
