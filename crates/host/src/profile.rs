@@ -8,14 +8,12 @@ mod processes;
 mod rows;
 mod sample_counts;
 
-use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
 use linux::perf::{PerfError, Sampler, Scope};
 use measurement::{Gap, Profile};
 
-use names::Names;
 use sample_counts::SampleCounts;
 
 pub use perf_access::PerfAccess;
@@ -88,12 +86,12 @@ impl Profiler {
     }
 
     fn resolved(&mut self) -> Profile {
-        let names = self.perf_access.with_symbols(|file: Option<&mut File>| {
-            Names::resolve(&self.counts.kernel_addresses(), file)
-        });
-        if names.are_hidden() {
+        let addresses = self.counts.kernel_addresses();
+        let names = self.perf_access.resolve(&addresses);
+        if names.is_none() && !addresses.is_empty() {
             self.gaps.push(gap("names of the kernel's functions", HIDDEN));
         }
+        let names = names.unwrap_or_default();
         Profile {
             event: self.sampler.event().name().to_owned(),
             hertz: self.sampler.hertz().per_second(),

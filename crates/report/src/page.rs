@@ -67,17 +67,17 @@ fn capitalised(word: &str) -> String {
 /// The list of the rules of the analysis in Markdown, with a link to the page of each, for
 /// docs/rules.
 pub fn markdown_list(pages: &[&Page]) -> String {
-    let mut text = OPENING.to_owned();
+    let mut lines = vec![OPENING.to_owned()];
     let mut layer = "";
     for page in by_layer(pages) {
         if page.id.layer() != layer {
             layer = page.id.layer();
-            text += &format!("\n## {layer}\n\n");
+            lines.push(format!("\n## {layer}\n\n"));
         }
         let old = page.id.old_name().map(|old| format!(" ({old})")).unwrap_or_default();
-        text += &format!("- [{id}]({id}.md){old}: {}\n", page.title, id = page.id);
+        lines.push(format!("- [{id}]({id}.md){old}: {}\n", page.title, id = page.id));
     }
-    text
+    lines.concat()
 }
 
 /// In the order of a packet's path.

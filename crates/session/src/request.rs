@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use linux::perf::SampleFrequency;
+use host::PerfAccess;
 use linux::tcp::Keepalive;
 use measurement::TestPlan;
 use protocol::iperf3::{CounterWidth, OptionalParameters};
@@ -63,8 +64,8 @@ pub struct ClientOptions {
     pub file: Option<PathBuf>,
     /// Hosts that are watched during the test.
     pub watching: Watching,
-    /// Sampling frequency of the CPU profile of this host, if it is watched; none: no profile.
-    pub profile: Option<SampleFrequency>,
+    /// Access to the events of this host's CPUs, which tests in turn share; none: no profile.
+    pub perf: Option<Arc<PerfAccess>>,
 }
 
 impl Default for ClientOptions {
@@ -82,7 +83,7 @@ impl Default for ClientOptions {
             exact_window: false,
             file: None,
             watching: Watching::Hosts,
-            profile: None,
+            perf: None,
         }
     }
 }

@@ -86,7 +86,7 @@ fn request(flags: &DiagnoseFlags, host: &str, plan: TestPlan) -> Request {
         cpus: Vec::new(),
         tags: std::collections::BTreeMap::new(),
         plan,
-        options: ClientOptions { profile: flags.profile.0, ..ClientOptions::default() },
+        options: ClientOptions { perf: flags.profile.access(), ..ClientOptions::default() },
     }
 }
 

@@ -61,7 +61,7 @@ fn search(flags: &TestFlags, plans: Vec<TestPlan>) -> Box<dyn Search> {
 
 fn request(flags: &TestFlags, plan: TestPlan) -> Request {
     let mut request = flags.server.request(plan, flags.stream.cpus.as_ref(), &flags.output.tag);
-    request.options.profile = flags.rows.profile.0;
+    request.options.perf = flags.rows.profile.access();
     if flags.rows.no_evidence {
         request.options.watching = Watching::Nothing;
     }

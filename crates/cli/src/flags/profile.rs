@@ -2,12 +2,21 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
+use host::PerfAccess;
 use linux::perf::SampleFrequency;
 
 /// Samples a second of each CPU; none: no samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProfileFlag(pub(crate) Option<SampleFrequency>);
+
+impl ProfileFlag {
+    /// Access to the events of the CPUs, to be shared by all tests of a command.
+    pub(crate) fn access(self) -> Option<Arc<PerfAccess>> {
+        self.0.map(|hertz| Arc::new(PerfAccess::new(hertz)))
+    }
+}
 
 impl Default for ProfileFlag {
     fn default() -> Self {

@@ -1,6 +1,7 @@
 //! Resolves addresses in the kernel to the names of its functions (`/proc/kallsyms`, proc(5)).
 //!
-//! The list has over a hundred thousand lines: it is read once, and only what is wanted is kept.
+//! The list has over a hundred thousand lines, which take the kernel a tenth of a second to write:
+//! it is read once, and kept in little more than the bytes of the names.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -11,92 +12,129 @@ pub(super) struct Function {
     pub(super) name: String,
     /// `stmmac`; none: the kernel itself.
     pub(super) module: Option<String>,
+}
+
+/// All functions, by where they begin.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    entries: Vec<Entry>,
+    /// Their names, one after another.
+    names: String,
+    modules: Vec<String>,
+}
+
+/// One function; where it begins comes first, for the order.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
     at: u64,
+    /// Where its name stands in [`Table::names`], and how long that is.
+    name: (u32, u16),
+    /// From 1 in [`Table::modules`]; 0: the kernel itself.
+    module: u16,
+}
+
+impl Table {
+    /// Reads the text of `/proc/kallsyms`. A list that ends in the middle gives what it has; one
+    /// whose addresses are hidden, or none, gives nothing.
+    pub(super) fn read(list: Option<impl Read>) -> Self {
+        let mut table = Self::default();
+        let Some(list) = list else { return table };
+        let mut list = BufReader::with_capacity(BUFFER, list);
+        let mut line = Vec::new();
+        while list.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            if let Ok(text) = std::str::from_utf8(&line) {
+                table.add(text);
+            }
+            line.clear();
+        }
+        let names = &table.names;
+        table.entries.sort_by(|one, other| {
+            one.at
+                .cmp(&other.at)
+                .then_with(|| rank(one.name_in(names)).cmp(&rank(other.name_in(names))))
+        });
+        table.entries.dedup_by_key(|entry| entry.at);
+        table.entries.shrink_to_fit();
+        table.names.shrink_to_fit();
+        table
+    }
+
+    /// Whether there is no function: to a process without the permission the kernel shows zeros
+    /// (`kernel.kptr_restrict`).
+    pub(super) const fn is_hidden(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The function in which an address is.
+    fn function(&self, address: u64) -> Option<Function> {
+        let next = self.entries.partition_point(|entry| entry.at <= address);
+        let entry = self.entries.get(next.checked_sub(1)?)?;
+        let module = usize::from(entry.module).checked_sub(1);
+        let module = module.and_then(|index| self.modules.get(index)).cloned();
+        Some(Function { name: entry.name_in(&self.names).to_owned(), module })
+    }
+
+    fn add(&mut self, line: &str) {
+        let Some((at, rest)) = line.split_once(' ') else { return };
+        let Some((kind, rest)) = rest.split_once(' ') else { return };
+        if !matches!(kind, "t" | "T" | "w" | "W") {
+            return;
+        }
+        let Ok(at) = u64::from_str_radix(at, 16) else { return };
+        let (name, module) = rest.trim_end().split_once('\t').unwrap_or((rest.trim_end(), ""));
+        let name = bare(name);
+        let place = u32::try_from(self.names.len()).ok().zip(u16::try_from(name.len()).ok());
+        let Some(place) = place.filter(|_| at > 0) else { return };
+        let module = self.module(module.trim_matches(['[', ']']));
+        self.names.push_str(name);
+        self.entries.push(Entry { at, name: place, module });
+    }
+
+    /// Its number. Modules follow each other in the list.
+    fn module(&mut self, name: &str) -> u16 {
+        if name.is_empty() {
+            return 0;
+        }
+        if self.modules.last().is_none_or(|last| last != name) {
+            self.modules.push(name.to_owned());
+        }
+        u16::try_from(self.modules.len()).unwrap_or(0)
+    }
+}
+
+impl Entry {
+    fn name_in(self, names: &str) -> &str {
+        let (from, length) = (self.name.0 as usize, usize::from(self.name.1));
+        names.get(from..from + length).unwrap_or_default()
+    }
 }
 
 /// Functions for addresses.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     addresses: Vec<u64>,
-    /// The nearest function that begins at or before each address.
-    functions: Vec<Function>,
+    functions: Vec<Option<Function>>,
 }
 
 impl Names {
-    /// Resolves `addresses`, which are sorted, with the text of `/proc/kallsyms`.
-    pub(super) fn resolve(addresses: &[u64], list: Option<impl Read>) -> Self {
-        let functions = vec![Function::default(); addresses.len()];
-        let mut names = Self { addresses: addresses.to_vec(), functions };
-        if let Some(list) = list {
-            names.read(BufReader::with_capacity(BUFFER, list));
-        }
-        names.fill_up();
-        names
-    }
-
-    /// Whether there are addresses and no name for any: to a process without the permission the
-    /// kernel shows zeros (`kernel.kptr_restrict`).
-    pub(super) fn are_hidden(&self) -> bool {
-        !self.addresses.is_empty() && self.functions.iter().all(|one| one.name.is_empty())
+    /// Resolves `addresses`, which are sorted.
+    pub(super) fn resolve(addresses: &[u64], table: &Table) -> Self {
+        let functions = addresses.iter().map(|address| table.function(*address)).collect();
+        Self { addresses: addresses.to_vec(), functions }
     }
 
     /// The function in which an address is.
     pub(super) fn function(&self, address: u64) -> Option<&Function> {
         let index = self.addresses.binary_search(&address).ok()?;
-        self.functions.get(index).filter(|function| !function.name.is_empty())
-    }
-
-    /// A list that ends in the middle gives what it has.
-    fn read(&mut self, mut list: impl BufRead) {
-        let mut line = Vec::new();
-        while list.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-            if let Ok(text) = std::str::from_utf8(&line) {
-                self.consider(text);
-            }
-            line.clear();
-        }
-    }
-
-    /// Keeps a function for the first address that is not before it, if it is nearer.
-    fn consider(&mut self, line: &str) {
-        let Some((at, rest)) = line.split_once(' ') else { return };
-        let Ok(at) = u64::from_str_radix(at, 16) else { return };
-        let index = self.addresses.partition_point(|address| *address < at);
-        let Some(kept) = self.functions.get_mut(index) else { return };
-        if at == 0 || at < kept.at {
-            return;
-        }
-        let Some((kind, rest)) = rest.split_once(' ') else { return };
-        if !matches!(kind, "t" | "T" | "w" | "W") {
-            return;
-        }
-        let (name, module) = rest.trim_end().split_once('\t').unwrap_or((rest.trim_end(), ""));
-        let name = bare(name);
-        if at > kept.at || is_plainer(name, &kept.name) {
-            let module = module.trim_matches(['[', ']']);
-            let module = (!module.is_empty()).then(|| module.to_owned());
-            *kept = Function { name: name.to_owned(), module, at };
-        }
-    }
-
-    /// Addresses between which no function begins are in the same one.
-    fn fill_up(&mut self) {
-        for index in 1..self.functions.len() {
-            if self.functions[index].at < self.functions[index - 1].at {
-                self.functions[index] = self.functions[index - 1].clone();
-            }
-        }
+        self.functions.get(index)?.as_ref()
     }
 }
 
-/// Whether `name` is preferred to `than` for the same address: it has fewer leading
-/// underscores, or as many and is shorter.
-fn is_plainer(name: &str, than: &str) -> bool {
-    let rank = |name: &str| {
-        let plain = name.trim_start_matches('_');
-        (name.len() - plain.len(), name.len())
-    };
-    rank(name) < rank(than)
+/// Of names for one address the least is preferred: that with fewer leading underscores, or as many
+/// and shorter.
+fn rank(name: &str) -> (usize, usize) {
+    let plain = name.trim_start_matches('_');
+    (name.len() - plain.len(), name.len())
 }
 
 /// Without what a compiler adds to the names of parts and clones.
@@ -123,8 +161,12 @@ ffffffffc0000010 t stmmac_xmit\t[stmmac]
 ffffffffc0000000 t stmmac_open\t[stmmac]
 ";
 
+    fn table(list: &str) -> Table {
+        Table::read(Some(list.as_bytes()))
+    }
+
     fn names(addresses: &[u64]) -> Vec<String> {
-        let names = Names::resolve(addresses, Some(LIST.as_bytes()));
+        let names = Names::resolve(addresses, &table(LIST));
         let function = |address| names.function(address).cloned().unwrap_or_default();
         addresses.iter().map(|address| function(*address).name).collect()
     }
@@ -144,18 +186,17 @@ ffffffffc0000000 t stmmac_open\t[stmmac]
 
     #[test]
     fn a_module_is_named_and_an_address_before_all_has_no_name() {
-        let names = Names::resolve(&[1, 0xffff_ffff_c000_0020], Some(LIST.as_bytes()));
+        let names = Names::resolve(&[1, 0xffff_ffff_c000_0020], &table(LIST));
         let function = names.function(0xffff_ffff_c000_0020).expect("it is in the list");
         assert_eq!(function.module.as_deref(), Some("stmmac"));
         assert_eq!(names.function(1), None);
-        assert!(!names.are_hidden());
+        assert!(!table(LIST).is_hidden());
     }
 
     #[test]
     fn zeros_hide_all_names() {
         let list = "0000000000000000 T _stext\n0000000000000000 T memcpy\n";
-        assert!(Names::resolve(&[7, 9], Some(list.as_bytes())).are_hidden());
-        assert!(Names::resolve(&[7], None::<&[u8]>).are_hidden());
-        assert!(!Names::resolve(&[], Some(list.as_bytes())).are_hidden());
+        assert!(table(list).is_hidden());
+        assert!(Table::read(None::<&[u8]>).is_hidden());
     }
 }

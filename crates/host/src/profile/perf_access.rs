@@ -1,10 +1,11 @@
 //! Access to perf_event_open(2) and `/proc/kallsyms`, acquired while the process has the
 //! privileges that it drops later.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
+use super::names::{Names, Table};
 use linux::perf::{PerfError, SampleFrequency, Sampler, Scope};
 
 /// Access to the performance events of the CPUs (perf_event_open(2)) and to the symbols of the
@@ -14,8 +15,7 @@ use linux::perf::{PerfError, SampleFrequency, Sampler, Scope};
 pub struct PerfAccess {
     hertz: SampleFrequency,
     sampler: Mutex<Option<Sampler>>,
-    /// `/proc/kallsyms`, which shows addresses if the process had the permission at open(2).
-    symbols: Mutex<Option<File>>,
+    symbols: Mutex<Symbols>,
 }
 
 impl PerfAccess {
@@ -25,7 +25,7 @@ impl PerfAccess {
     /// `kernel.kptr_restrict`) each test reports a gap.
     pub fn new(hertz: SampleFrequency) -> Self {
         let sampler = Mutex::new(Sampler::new(hertz, &[]).ok());
-        Self { hertz, sampler, symbols: Mutex::new(File::open("/proc/kallsyms").ok()) }
+        Self { hertz, sampler, symbols: Mutex::new(Symbols::open()) }
     }
 
     /// The sampler of all CPUs if it is free, else a new one, at least of `threads` of this
@@ -43,12 +43,38 @@ impl PerfAccess {
         }
     }
 
-    /// Calls `read` with `/proc/kallsyms` at its begin; none: it cannot be read.
-    pub(super) fn with_symbols<T>(&self, read: impl FnOnce(Option<&mut File>) -> T) -> T {
-        let mut file = self.symbols.lock().unwrap_or_else(PoisonError::into_inner);
-        if file.as_mut().is_some_and(|file| file.seek(SeekFrom::Start(0)).is_err()) {
-            *file = None;
+    /// Names of the functions in which the addresses are, which are sorted; none: the kernel hides
+    /// them.
+    pub(super) fn resolve(&self, addresses: &[u64]) -> Option<Names> {
+        let mut symbols = self.symbols.lock().unwrap_or_else(PoisonError::into_inner);
+        symbols.resolve(addresses)
+    }
+}
+
+/// `/proc/kallsyms`, and what was read of it.
+#[derive(Debug)]
+struct Symbols {
+    /// It shows addresses if the process had the permission at open(2); none: it cannot be read.
+    list: Option<File>,
+    table: Table,
+    /// `/proc/modules` then: a module that goes leaves its place to another.
+    modules: Vec<u8>,
+}
+
+impl Symbols {
+    fn open() -> Self {
+        let list = File::open("/proc/kallsyms").ok();
+        Self { list, table: Table::default(), modules: Vec::new() }
+    }
+
+    fn resolve(&mut self, addresses: &[u64]) -> Option<Names> {
+        let modules = fs::read("/proc/modules").unwrap_or_default();
+        if modules != self.modules || self.table.is_hidden() {
+            if self.list.as_mut().is_some_and(|list| list.seek(SeekFrom::Start(0)).is_err()) {
+                self.list = None;
+            }
+            (self.table, self.modules) = (Table::read(self.list.as_mut()), modules);
         }
-        read(file.as_mut())
+        (!self.table.is_hidden()).then(|| Names::resolve(addresses, &self.table))
     }
 }

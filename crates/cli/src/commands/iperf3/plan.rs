@@ -69,7 +69,7 @@ pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
         plan: plan(flags)?,
         options: ClientOptions {
             watching: Watching::Nothing,
-            profile: None,
+            perf: None,
             optional: optional(flags)?,
             counter_width: if flags.udp_counters_64bit {
                 CounterWidth::Bits64

@@ -1,10 +1,8 @@
 //! Between the first phase and the second: opens the streams and puts them under workers.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use host::PerfAccess;
 use linux::event::StopSignals;
 use linux::tcp::TcpOptions;
 use measurement::{Direction, TestPlan, Way};
@@ -159,7 +157,7 @@ fn setting(link: &Link<'_>, about: &About, calls: Option<Calls>) -> Setting {
         file: request.options.file.clone(),
         calls,
         sampled: is_sampled.then_some(Interest::Towards(link.server.ip())),
-        perf: request.options.profile.map(|hertz| Arc::new(PerfAccess::new(hertz))),
+        perf: request.options.perf.clone(),
     }
 }
 
