@@ -25,9 +25,7 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     }
     let path = Path::new(what);
     if !path.exists() {
-        return Err(anyhow!(
-            "there is no rule and no file that is called {what}; linerate explain lists all rules"
-        ));
+        return Err(nothing_named(what));
     }
     let name = path.display();
     let file = File::open(path)
@@ -40,6 +38,15 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
         Ok(usage) => usage.into(),
         Err(error) => anyhow!("{name}: {error:#}"),
     })
+}
+
+/// Says what was looked for: by its form, a file or a rule.
+fn nothing_named(what: &str) -> anyhow::Error {
+    if what.contains(['/', '.']) {
+        anyhow!("there is no file {what}: check its name, or see the rules by linerate explain")
+    } else {
+        anyhow!("there is no rule '{what}', and no file: linerate explain lists the rules")
+    }
 }
 
 /// A text in one of the formats that can be imported.

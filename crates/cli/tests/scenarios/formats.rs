@@ -176,7 +176,7 @@ fn the_environment_sets_what_flags_override() {
 
     let mut command = linerate("test 127.0.0.1");
     command.env("LINERATE_RATE", "fast");
-    run(command).assert_refusal(2, &["'fast'", "--rate"]);
+    run(command).assert_refusal(2, &["'fast'", "LINERATE_RATE"]);
 }
 
 #[test]
