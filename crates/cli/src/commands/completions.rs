@@ -30,7 +30,7 @@ fn program(shell: Shell) -> Command {
         .mut_subcommand("man", |man| know(man, "command", commands, shell))
         .mut_subcommand(IPERF3, |sub| {
             let about = sub.get_about().cloned().unwrap_or_default();
-            Iperf3Flags::command().about(about)
+            Iperf3Flags::command().about(about).bin_name("linerate iperf3")
         })
 }
 

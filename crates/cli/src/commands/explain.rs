@@ -25,7 +25,7 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     }
     let path = Path::new(what);
     if !path.exists() {
-        return Err(nothing_named(what));
+        return Err(nothing_named(what, &rules));
     }
     let name = path.display();
     let file = File::open(path)
@@ -41,12 +41,16 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
 }
 
 /// Says what was looked for: by its form, a file or a rule.
-fn nothing_named(what: &str) -> anyhow::Error {
+fn nothing_named(what: &str, rules: &[&Page]) -> anyhow::Error {
     if what.contains(['/', '.']) {
-        anyhow!("there is no file {what}: check its name, or see the rules by linerate explain")
-    } else {
-        anyhow!("there is no rule '{what}', and no file: linerate explain lists the rules")
+        return anyhow!("there is no file {what}: check its name and its directory");
     }
+    let alike = rules.iter().map(|page| page.id.slug()).find(|slug| slug.contains(what));
+    let hint = alike.map_or_else(
+        || "linerate explain lists the rules".to_owned(),
+        |slug| format!("did you mean {slug}?"),
+    );
+    anyhow!("there is no rule or file '{what}': {hint}")
 }
 
 /// A text in one of the formats that can be imported.

@@ -32,7 +32,8 @@ pub(crate) struct ServerFlags {
 /// Where the server is.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TargetFlags {
-    /// The server: a name or an address, such as fe80::1%eth0, and its port, as in [::1]:5300
+    /// The server: a name or an address such as fe80::1%eth0, and its port if typed, e.g.
+    /// router:5300
     #[arg(group = SERVER, env = "LINERATE_HOST", value_name = "HOST[:PORT]", value_parser = parse_target)]
     host: Option<Target>,
     /// The server, as iperf3 takes it.

@@ -203,6 +203,14 @@ impl TestFlags {
             let transports = self.rows.transports();
             stream.engine.retain(|name| is_for(name, transports));
         }
+        let needs = |transport| !stream.engine.iter().all(|name| is_for(name, &[transport]));
+        let is_even = stream.pacing == Some(Pacing::Even);
+        if from_environment("tcp") && (is_even || needs(Transport::Tcp)) {
+            self.rows.tcp = false;
+        }
+        if from_environment("udp") && needs(Transport::Udp) {
+            self.rows.udp = false;
+        }
         self.server.target.settle(matches)?;
         Ok(self)
     }
@@ -237,6 +245,7 @@ Examples:
   linerate test 10.0.0.2 --repeat 5                 medians of five runs
   linerate test 10.0.0.2 -u --observe 10.0.0.254    what a router on the way drops, too
 
+Names of iperf3 are taken too: -c HOST, --bitrate, --parallel, --reverse, --set-mss, --blockcount.
 Trust: VALID, the numbers mean what they say; SUSPECT, something else may be in them; INVALID, they
 do not tell what was asked. Lines under the table say why, where datagrams went and what TCP waited for.
 Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID; 5 the server was busy; 130 interrupted";

@@ -142,6 +142,29 @@ fn what_is_typed_goes_before_the_environment() {
 }
 
 #[test]
+fn of_any_two_options_that_contradict_each_other_the_typed_one_counts() {
+    // Nobody listens there: to fail is to be past the command line.
+    for command in ["test", "latency"] {
+        for (one, other) in CONTRADICTIONS {
+            for (typed, set) in [(one, other), (other, one)] {
+                let (name, value) = set.split_once(' ').unwrap_or((set, "1"));
+                let value = value.split(' ').next().unwrap_or_default();
+                let name = name.trim_start_matches('-').replace('-', "_").to_uppercase();
+                let mut line = linerate(&format!("{command} 127.0.0.1:1 {typed}"));
+                line.env(format!("LINERATE_{name}"), value);
+                let finished = run(line);
+                if command == "latency" && finished.stderr.contains("type linerate test") {
+                    continue;
+                }
+                assert_eq!(finished.code, Some(1), "{set} and {typed}: {finished:?}");
+            }
+        }
+    }
+    let both = run(linerate("test h --tcp --udp"));
+    both.assert_refusal(2, &["'--tcp' and '--udp' contradict each other"]);
+}
+
+#[test]
 fn the_port_is_that_behind_the_host_or_of_the_option_or_of_the_environment() {
     let server = Server::start();
     let host = format!("{}:{}", server.address.ip(), server.address.port());
@@ -250,6 +273,8 @@ fn bash_completes_what_is_typed() {
     assert!(found.contains("json-compact"), "{found}");
     let found = completed("linerate", "linerate man lat");
     assert!(found.contains("latency"), "{found}");
+    let found = completed("linerate", "linerate iperf3 --get");
+    assert!(found.contains("--get-server-output"), "{found}");
     let found = completed("iperf3", "iperf3 --get");
     assert!(found.contains("--get-server-output"), "{found}");
     assert!(LINERATE.ends_with("linerate"));
@@ -270,6 +295,28 @@ fn a_congestion_control_that_this_host_lacks_is_told_before_connecting() {
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
+/// Options of clients as they are typed.
+const CONTRADICTIONS: [(&str, &str); 18] = [
+    ("--tcp", "--udp"),
+    ("--send", "--receive"),
+    ("--bidir", "--send"),
+    ("--bidir", "--receive"),
+    ("--time 1s", "--bytes 1M"),
+    ("--time 1s", "--blocks 1"),
+    ("--bytes 1M", "--blocks 1"),
+    ("--fastest", "--engine write"),
+    ("--zerocopy", "--engine write"),
+    ("--zerocopy", "--fastest"),
+    ("--zerocopy", "--udp"),
+    ("--mptcp", "--udp"),
+    ("--dscp ef", "--tos 4"),
+    ("--ipv4", "--ipv6"),
+    ("--quiet", "--verbose"),
+    ("--udp", "--engine write"),
+    ("--tcp", "--engine gso"),
+    ("--tcp", "--pacing even -b 1M"),
+];
+
 const WRONG_VARIABLES: [(&str, &str); 6] = [
     ("LINERATE_RATE=fast", "test h"),
     ("LINERATE_TIME=1s LINERATE_BYTES=1M", "test h"),
@@ -280,7 +327,7 @@ const WRONG_VARIABLES: [(&str, &str); 6] = [
 ];
 
 /// None of them gets as far as a server.
-const WRONG: [&str; 120] = [
+const WRONG: [&str; 121] = [
     "10.0.0.2",
     "10.0.0.2:5201 -t 5",
     "tset h",
@@ -398,6 +445,7 @@ const WRONG: [&str; 120] = [
     "completions",
     "diagnose -w 4M",
     "explain no-such-rule",
+    "explain rx-ring",
     "explain missing.json",
     "man nosuch",
     "demo --link-rate 0",
