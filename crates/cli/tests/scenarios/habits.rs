@@ -45,7 +45,7 @@ fn variables_that_are_wrong_or_contradict_each_other_are_named() {
 
 #[test]
 fn what_users_of_iperf3_type_is_understood() {
-    let server = Server::start();
+    let server = Server::spawn(linerate("-p 0 -s -B 127.0.0.1 -V --forceflush"));
     let (ip, port) = (server.address.ip(), server.address.port());
     let short = "-t 100ms --json";
     let plan = |line: &str| {
@@ -187,6 +187,8 @@ fn the_port_is_that_behind_the_host_or_of_the_option_or_of_the_environment() {
 fn variables_that_need_a_host_mean_nothing_without_one() {
     let mut command = linerate("diagnose --json");
     command.env("LINERATE_WINDOW", "4M").env("LINERATE_PORT", "7").env("LINERATE_RATE", "1M");
+    // It would be traffic that nobody typed.
+    command.env("LINERATE_HOST", "127.0.0.1:1");
     let finished = run(command);
     assert_eq!(finished.code, Some(0), "{finished:?}");
 }

@@ -267,6 +267,42 @@ mod tests {
     }
 
     #[test]
+    fn what_is_printed_can_be_typed() {
+        for number in [0, 1, 999, 1000, 941_400_000, 2_500_000_000, 1 << 40] {
+            let (rate, size) =
+                (BitRate::from_bits_per_second(number), ByteSize::from_bytes(number));
+            // Four digits are printed.
+            let near = |typed: u64| typed.abs_diff(number) <= number / 1000;
+            assert!(near(self::rate(&rate.to_string())), "{rate}");
+            assert!(near(self::size(&size.to_string())), "{size}");
+        }
+        for millis in [0, 1, 500, 1250, 60_000] {
+            let span = Duration::from_millis(millis);
+            assert_eq!(parse_duration(&crate::units::show_duration(span)), Ok(span));
+        }
+    }
+
+    #[test]
+    fn no_text_makes_a_reader_panic() {
+        let letters =
+            ["1", "0", ".", "e", "E", "-", "+", "k", "M", "i", "b", "B", "/s", " ", "\u{b5}s"];
+        for one in letters {
+            for two in letters {
+                for three in letters {
+                    for four in letters {
+                        let text = [one, two, three, four].concat();
+                        let rate = text.parse::<BitRate>();
+                        let size = text.parse::<ByteSize>();
+                        let most = rate.map_or(0, BitRate::bits_per_second);
+                        assert!(most.max(size.map_or(0, ByteSize::bytes)) <= 1 << 53, "{text}");
+                        _ = (parse_count(&text), parse_duration(&text));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn nonsense_is_refused_with_an_example() {
         for text in [
             "",
