@@ -109,10 +109,11 @@ fn again(row: &Row<'_>, change: impl FnOnce(&mut PlanDraft)) -> Option<TestPlan>
 /// One stream of UDP in the direction of a row, at a rate in bits per second.
 fn paced(row: &Row<'_>, bits_per_second: f64) -> Option<TestPlan> {
     let rate = Some(rounded(bits_per_second));
-    let type_of_service = row.plan.options.type_of_service;
+    let StreamOptions { type_of_service, hop_limit, .. } = row.plan.options;
     again(row, |draft| {
         (draft.transport, draft.streams) = (Transport::Udp, 1);
-        draft.options = StreamOptions { rate, type_of_service, ..StreamOptions::default() };
+        draft.options =
+            StreamOptions { rate, type_of_service, hop_limit, ..StreamOptions::default() };
     })
 }
 

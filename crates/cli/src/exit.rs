@@ -44,7 +44,7 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
             _ = error.print();
         }
         // As below.
-        _ => _ = writeln!(anstream::stderr(), "linerate: {}; see --help", sentence(error)),
+        _ => _ = writeln!(anstream::stderr(), "linerate: {}", sentence(error)),
     }
     ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
 }

@@ -1,24 +1,35 @@
 //! The command line as it was typed.
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 
+use clap::error::ErrorKind;
+use clap::{ArgGroup, ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
+
+mod brief;
 mod capture;
 mod color;
 mod cpus;
 mod demo;
 mod diagnose;
 pub(crate) mod engines;
+mod environment;
 mod explain;
 pub(crate) mod format;
+mod habits;
 mod host;
 mod iperf3;
 pub(crate) mod iperf3_values;
 mod latency;
+mod packets;
 mod profile;
+mod refusal;
 mod serve;
 mod server;
 mod test;
 mod values;
+
+use refusal::Place;
+use server::SERVER;
 
 pub(crate) use capture::CaptureFlags;
 pub(crate) use color::Color;
@@ -39,32 +50,92 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// When to use colours (NO_COLOR is honoured)
+    /// When to use colours (as LINERATE_COLOR says; NO_COLOR is honoured)
     #[arg(
         long,
         global = true,
         value_enum,
         default_value_t,
         env = "LINERATE_COLOR",
+        hide_env = true,
         value_name = "WHEN"
     )]
     pub(crate) color: Color,
 }
 
 impl Arguments {
-    /// The arguments of this process.
-    pub(crate) fn read() -> Result<Self, clap::Error> {
-        let matches = Self::command().try_get_matches()?;
-        let formatted = |error: clap::Error| error.format(&mut Self::command());
-        let Self { command, color } = Self::from_arg_matches(&matches).map_err(formatted)?;
-        let command = match (command, matches.subcommand()) {
+    /// The arguments of this process, without its name.
+    pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, Error> {
+        let arguments = habits::with_command(arguments);
+        let (mut definition, variables) = environment::settle(command(), &arguments);
+        if brief::is_wanted(arguments.iter().map(OsString::as_os_str)) {
+            definition = brief::shorten(definition);
+        }
+        let chosen = environment::chosen(&definition, &arguments).unwrap_or_default();
+        let place = Place { command: &chosen, definition: &definition, variables: &variables };
+        let name = OsString::from("linerate");
+        let line = std::iter::once(name).chain(arguments.iter().cloned());
+        let matches = definition.clone().try_get_matches_from(line);
+        matches
+            .and_then(|matches| Self::from_matches(&matches))
+            .map_err(|error| place.explain(error))
+    }
+
+    fn from_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let Self { command, color } = Self::from_arg_matches(matches)?;
+        let settled = match (command, matches.subcommand()) {
             (Command::Test(flags), Some((_, matches))) => {
-                Command::Test(Box::new(flags.settle(matches)))
+                flags.settle(matches).map(|flags| Command::Test(Box::new(flags)))
             }
-            (command, _) => command,
+            (Command::Latency(flags), Some((_, matches))) => {
+                flags.settle(matches).map(|flags| Command::Latency(Box::new(flags)))
+            }
+            (Command::Diagnose(mut flags), Some((_, matches))) => {
+                flags.target.settle(matches).map(|()| Command::Diagnose(flags))
+            }
+            (command, _) => Ok(command),
         };
+        let command = settled.map_err(|wrong| Error::raw(ErrorKind::ValueValidation, wrong))?;
         Ok(Self { command, color })
     }
+}
+
+/// The whole command line: options as they are declared, names that users of iperf3 type, and what
+/// is said of environment variables.
+pub(crate) fn command() -> clap::Command {
+    Arguments::command().mut_subcommands(|sub| {
+        if sub.get_name() == "iperf3" {
+            return sub;
+        }
+        let sub = environment::describe(add_rules(habits::add_names(sub)));
+        sub.mut_args(|arg| {
+            let takes_values = arg.get_action().takes_values() && !arg.is_positional();
+            // -5 is then a wrong value, and not an unknown option.
+            if takes_values { arg.allow_negative_numbers(true) } else { arg }
+        })
+    })
+}
+
+/// What holds for any command that has such options.
+fn add_rules(mut command: clap::Command) -> clap::Command {
+    let has =
+        |command: &clap::Command, id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
+    if has(&command, "quiet") && has(&command, "verbose") {
+        command = command.mut_arg("quiet", |arg| arg.conflicts_with("verbose"));
+    }
+    if matches!(command.get_name(), "test" | "latency") {
+        let usage = format!("linerate {} [OPTIONS] <HOST[:PORT]>", command.get_name());
+        command = command.group(ArgGroup::new(SERVER).required(true)).override_usage(usage);
+    }
+    if command.get_name() == "diagnose" {
+        // Only who types a host wants traffic.
+        command = command.mut_arg("host", |host| {
+            host.env(None::<&str>)
+                .help("The server to test against [default: none, no traffic is sent]")
+        });
+    }
+    // As with iperf3 the last of several counts.
+    command.args_override_self(true)
 }
 
 #[derive(Debug, Subcommand)]
@@ -93,17 +164,29 @@ pub(crate) enum Command {
         arguments: Vec<std::ffi::OsString>,
     },
     /// Print a completion script for a shell
-    #[command(
-        after_help = "Example:\n  linerate completions bash > /etc/bash_completion.d/linerate"
-    )]
+    #[command(after_help = COMPLETIONS)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+        /// The name of the program: iperf3 for a link of that name
+        #[arg(default_value = "linerate", value_parser = ["linerate", "iperf3"])]
+        name: String,
     },
-    /// Print the manual page
-    #[command(after_help = "Example:\n  linerate man | man -l -")]
-    Man,
+    /// Print a manual page
+    #[command(
+        after_help = "Examples:\n  linerate man | man -l -\n  linerate man test > linerate-test.1"
+    )]
+    Man {
+        /// The command [default: the program, with all of them]
+        #[arg(value_name = "COMMAND")]
+        command: Option<String>,
+    },
 }
+
+const COMPLETIONS: &str = "\
+Examples:
+  linerate completions bash > /etc/bash_completion.d/linerate
+  linerate completions zsh iperf3 > ~/.zfunc/_iperf3";
 
 const EXAMPLES: &str = "\
 Examples:

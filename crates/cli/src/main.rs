@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     if Path::new(&name).file_name().is_some_and(|name| name == "iperf3") {
         return commands::iperf3::run(arguments.collect());
     }
-    let result = match Arguments::read() {
+    let result = match Arguments::read(arguments.collect()) {
         Ok(arguments) => run(arguments),
         Err(error) => return exit::report_usage(&error),
     };
@@ -47,7 +47,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Host(flags) => commands::host::run(&flags),
         Command::Capture(flags) => commands::capture::run(&flags),
         Command::Iperf3 { arguments } => Ok(commands::iperf3::run(arguments)),
-        Command::Completions { shell } => commands::completions::run(shell),
-        Command::Man => commands::man::run(),
+        Command::Completions { shell, name } => commands::completions::run(shell, &name),
+        Command::Man { command } => commands::man::run(command.as_deref()),
     }
 }

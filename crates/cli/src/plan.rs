@@ -1,7 +1,9 @@
 //! From flags to finished plans.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
+use linux::limits;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Pacing, StreamOptions, TestPlan, Transport};
 
@@ -12,11 +14,7 @@ use crate::flags::{TestFlags, engines};
 pub(crate) fn plans(flags: &TestFlags) -> Result<Vec<TestPlan>, UsageError> {
     check_contradictions(flags)?;
     let rows = &flags.rows;
-    let transports: &[Transport] = match (rows.tcp, rows.udp) {
-        (true, _) => &[Transport::Tcp],
-        (_, true) => &[Transport::Udp],
-        _ => &[Transport::Tcp, Transport::Udp],
-    };
+    let transports = rows.transports();
     if let Some(text) = engines::contradiction(&flags.stream.engine, transports) {
         return Err(UsageError(text));
     }
@@ -27,6 +25,9 @@ pub(crate) fn plans(flags: &TestFlags) -> Result<Vec<TestPlan>, UsageError> {
         _ => &[Direction::Send, Direction::Receive],
     };
     let mut plans = Vec::new();
+    if let Some(name) = flags.stream.congestion.as_ref().filter(|_| !rows.udp) {
+        check_congestion(name)?;
+    }
     for transport in transports {
         for direction in directions {
             let draft = draft(flags, *transport, *direction);
@@ -40,17 +41,40 @@ pub(crate) fn plans(flags: &TestFlags) -> Result<Vec<TestPlan>, UsageError> {
 fn check_contradictions(flags: &TestFlags) -> Result<(), UsageError> {
     let stream = &flags.stream;
     let has_rate = stream.rate.is_some_and(|rate| rate.bits_per_second() > 0);
-    let text = if flags.output.quiet && flags.output.verbose {
-        "'--quiet' and '--verbose' contradict each other: choose one"
-    } else if stream.pacing.is_some() && !has_rate {
+    let text = if stream.pacing.is_some() && !has_rate {
         "--pacing needs a rate: add -b RATE"
     } else if stream.pacing == Some(Pacing::Even) && flags.rows.tcp {
-        "--pacing even spaces datagrams, and TCP has none: use it with --udp, or choose smooth \
-         or repay"
+        "--pacing even is for datagrams: type --udp, or --pacing smooth or repay"
     } else {
         return Ok(());
     };
     Err(UsageError(text.to_owned()))
+}
+
+/// Says before a server is asked whether this host has a congestion control.
+pub(crate) fn check_congestion(name: &str) -> Result<(), UsageError> {
+    let Err(error) = linux::tcp::try_congestion(name) else { return Ok(()) };
+    let text = match error.kind() {
+        ErrorKind::NotFound => {
+            let there = list(&limits::congestion_controls());
+            format!("there is no congestion control '{name}' here: type {there}")
+        }
+        ErrorKind::PermissionDenied => {
+            let there = list(&limits::allowed_congestion_controls());
+            format!("congestion control '{name}' needs root here: type {there}, or run as root")
+        }
+        // What else the kernel says it says of the streams as well.
+        _ => return Ok(()),
+    };
+    Err(UsageError(text))
+}
+
+/// `a, b or c`.
+fn list(names: &[String]) -> String {
+    match names {
+        [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),
+        names => names.concat(),
+    }
 }
 
 /// As asked; datagrams alone can be even.
@@ -72,7 +96,7 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
         },
         omit: amount.omit,
         interval: amount.interval,
-        options: StreamOptions {
+        options: flags.packets.of(StreamOptions {
             block: stream.length,
             // As with iperf3, 0 is unlimited.
             rate: stream.rate.filter(|rate| rate.bits_per_second() > 0),
@@ -82,8 +106,10 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
             congestion: stream.congestion.clone().filter(|_| transport == Transport::Tcp),
             no_delay: stream.no_delay && transport == Transport::Tcp,
             engines: engines::for_transport(&stream.engine, transport),
+            zero_copy: stream.zerocopy && transport == Transport::Tcp,
+            multipath: stream.mptcp && transport == Transport::Tcp,
             ..StreamOptions::default()
-        },
+        }),
         exchange: None,
     }
 }

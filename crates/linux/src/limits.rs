@@ -33,6 +33,22 @@ impl PortRange {
     }
 }
 
+/// The congestion controls of TCP that are loaded (`net.ipv4.tcp_available_congestion_control`,
+/// tcp(7)); none if that cannot be read.
+pub fn congestion_controls() -> Vec<String> {
+    names(read("ipv4/tcp_available_congestion_control"))
+}
+
+/// Those of them that are for processes without `CAP_NET_ADMIN`
+/// (`net.ipv4.tcp_allowed_congestion_control`).
+pub fn allowed_congestion_controls() -> Vec<String> {
+    names(read("ipv4/tcp_allowed_congestion_control"))
+}
+
+fn names(text: Option<String>) -> Vec<String> {
+    text.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
 /// Bytes that the buffers of all TCP sockets may use together: the third number of
 /// `net.ipv4.tcp_mem`, which counts pages (tcp(7)). `None` if it cannot be read.
 pub fn tcp_memory_limit() -> Option<u64> {

@@ -1,5 +1,5 @@
-//! Options of a socket that concern its packets, whether TCP or UDP: type of service,
-//! pacing, flow label, interface.
+//! Options of a socket that concern its packets, whether TCP or UDP: type of service, time to
+//! live, pacing, flow label, interface.
 
 use std::ffi::c_ulong;
 use std::io;
@@ -10,11 +10,14 @@ use socket2::SockRef;
 
 use crate::option;
 
-/// Options of one socket that concern its packets: type of service, pacing rate, IPv6 flow label.
+/// Options of one socket that concern its packets: type of service, time to live, pacing rate, IPv6
+/// flow label.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PacketOptions {
     /// `IP_TOS` or `IPV6_TCLASS` (ip(7), ipv6(7)); 0: not set.
     pub type_of_service: u8,
+    /// `IP_TTL` or `IPV6_UNICAST_HOPS` (ip(7), ipv6(7)).
+    pub hop_limit: Option<u8>,
     /// `SO_MAX_PACING_RATE` in bytes per second (socket(7), tc-fq(8)).
     pub pacing_rate: Option<u64>,
     /// IPv6 flow label of a connecting socket (RFC 6437).
@@ -22,8 +25,8 @@ pub struct PacketOptions {
 }
 
 impl PacketOptions {
-    /// Sets type of service and pacing rate of `socket` for packets to `peer`. The flow label is
-    /// left to [`Self::with_flow_label`].
+    /// Sets type of service, time to live and pacing rate of `socket` for packets to `peer`. The flow
+    /// label is left to [`Self::with_flow_label`].
     ///
     /// # Errors
     /// `EINVAL` for a value that the kernel does not take, `ENOPROTOOPT` without kernel
@@ -31,6 +34,9 @@ impl PacketOptions {
     pub fn apply(&self, socket: &impl AsFd, peer: IpAddr) -> io::Result<()> {
         if self.type_of_service > 0 {
             set_type_of_service(socket, peer, self.type_of_service)?;
+        }
+        if let Some(hops) = self.hop_limit {
+            set_hop_limit(socket, peer, hops)?;
         }
         if let Some(rate) = self.pacing_rate {
             set_max_pacing_rate(socket, rate)?;
@@ -80,6 +86,14 @@ fn set_type_of_service(socket: &impl AsFd, peer: IpAddr, value: u8) -> io::Resul
     let class = socket.set_tclass_v6(value.into());
     let service = socket.set_tos_v4(value.into());
     if peer.to_canonical().is_ipv4() { service } else { class }
+}
+
+/// By family as the type of service.
+fn set_hop_limit(socket: &impl AsFd, peer: IpAddr, hops: u8) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    let six = socket.set_unicast_hops_v6(hops.into());
+    let four = socket.set_ttl_v4(hops.into());
+    if peer.to_canonical().is_ipv4() { four } else { six }
 }
 
 /// Binds a socket to an interface, before it is bound to an address (`SO_BINDTODEVICE`).
@@ -174,6 +188,17 @@ pub(crate) mod tests {
         options.apply(&six, "::ffff:127.0.0.1".parse().expect("valid")).expect("set");
         assert_eq!(SockRef::from(&six).tclass_v6().expect("asked"), 0x2c);
         assert_eq!(SockRef::from(&six).tos_v4().expect("asked"), 0x2c);
+    }
+
+    #[test]
+    fn the_hop_limit_is_set_for_the_family_in_use() {
+        let options = PacketOptions { hop_limit: Some(7), ..PacketOptions::default() };
+        let (four, six) = (bound("127.0.0.1:0"), bound("[::]:0"));
+        options.apply(&four, "127.0.0.1".parse().expect("valid")).expect("set");
+        options.apply(&six, "::1".parse().expect("valid")).expect("set");
+        assert_eq!(SockRef::from(&four).ttl_v4().expect("asked"), 7);
+        assert_eq!(SockRef::from(&six).unicast_hops_v6().expect("asked"), 7);
+        assert_eq!(SockRef::from(&six).ttl_v4().expect("asked"), 7, "IPv4 through IPv6");
     }
 
     #[test]

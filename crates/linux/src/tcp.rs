@@ -74,6 +74,16 @@ pub fn start_connect(to: SocketAddr, options: &TcpOptions) -> io::Result<TcpStre
     }
 }
 
+/// Tries out a congestion control on a socket of its own, which loads its module where this
+/// process may do that.
+///
+/// # Errors
+/// `ENOENT` if this host has none of that name, `EPERM` if it is not allowed to this process.
+pub fn try_congestion(name: &str) -> io::Result<()> {
+    Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?
+        .set_tcp_congestion(name.as_bytes())
+}
+
 /// Whether a non-blocking connect(2) has succeeded, once `stream` is writable: reads and clears its
 /// pending error (`SO_ERROR`, socket(7)).
 ///
@@ -443,6 +453,7 @@ mod tests {
         for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
             let packets = PacketOptions {
                 type_of_service: 0x20,
+                hop_limit: Some(9),
                 pacing_rate: Some(1_000_000_000),
                 flow_label: ip.is_ipv6().then_some(0xabcde),
             };
@@ -457,10 +468,11 @@ mod tests {
             configure(&server, &options).expect("set");
             for socket in [&client, &server] {
                 let known = SockRef::from(socket);
-                let zerocopy_receive =
-                    socket.peer_addr().expect("connected").ip().to_canonical().is_ipv4();
-                let class = if zerocopy_receive { known.tos_v4() } else { known.tclass_v6() };
+                let is_v4 = socket.peer_addr().expect("connected").ip().to_canonical().is_ipv4();
+                let class = if is_v4 { known.tos_v4() } else { known.tclass_v6() };
                 assert_eq!(class.expect("asked"), 0x20);
+                let hops = if is_v4 { known.ttl_v4() } else { known.unicast_hops_v6() };
+                assert_eq!(hops.expect("asked"), 9);
                 assert_eq!(pacing_rate(socket), 1_000_000_000);
                 let timeout = known.tcp_user_timeout().expect("asked");
                 assert_eq!(timeout, Some(Duration::from_millis(1_234)));
@@ -523,5 +535,9 @@ mod tests {
         let options = TcpOptions { congestion: Some("nonsense".into()), ..TcpOptions::default() };
         let error = start_connect(to, &options).expect_err("there is no such thing");
         assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
+        let error = try_congestion("nonsense").expect_err("there is no such thing");
+        assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
+        let available = crate::limits::congestion_controls();
+        assert!(available.iter().any(|name| try_congestion(name).is_ok()), "{available:?}");
     }
 }

@@ -30,6 +30,8 @@ pub enum PlanField {
     Mss,
     /// Blocks that may be sent at once.
     Burst,
+    /// Time to live of packets.
+    HopLimit,
     /// Flow label of IPv6.
     FlowLabel,
     /// Length of a request.
@@ -66,6 +68,7 @@ impl PlanField {
             Self::Window => ("the window", bytes),
             Self::Mss => ("the MSS", bytes),
             Self::Burst => ("the burst", group_thousands),
+            Self::HopLimit => ("the time to live", group_thousands),
             Self::FlowLabel => ("the flow label", group_thousands),
             Self::Request => ("the request", bytes),
             Self::Response => ("the response", bytes),
@@ -115,8 +118,7 @@ impl fmt::Display for PlanError {
             }
             Self::OmittedFraction(omit) => write!(
                 f,
-                "the omitted time cannot be {}: choose whole seconds, which is all that the \
-                 protocol can say",
+                "the omitted time cannot be {}: choose whole seconds",
                 show_duration(*omit)
             ),
             Self::CongestionName(name) => write!(

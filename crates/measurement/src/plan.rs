@@ -82,6 +82,10 @@ pub struct StreamOptions {
     /// Type of service (`IP_TOS`, ip(7)) or traffic class (`IPV6_TCLASS`, ipv6(7)); 0: not set.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub type_of_service: u8,
+    /// Time to live (`IP_TTL`, ip(7)) or hop limit (`IPV6_UNICAST_HOPS`, ipv6(7)), 1 to 255; none:
+    /// the default of the host.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hop_limit: Option<u8>,
     /// Flow label of IPv6 (RFC 6437); none: the kernel chooses it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub flow_label: Option<u32>,
@@ -230,6 +234,9 @@ impl PlanDraft {
         }
         if let Some(burst) = options.burst {
             PlanField::Burst.check(u64::from(burst), 1..=MAX_BURST)?;
+        }
+        if let Some(hops) = options.hop_limit {
+            PlanField::HopLimit.check(u64::from(hops), 1..=u64::from(u8::MAX))?;
         }
         if let Some(label) = options.flow_label {
             PlanField::FlowLabel.check(u64::from(label), 1..=MAX_FLOW_LABEL)?;

@@ -1,14 +1,14 @@
-//! Types of rates ([`BitRate`]), sizes ([`ByteSize`]) and times ([`Timestamp`]), and the parsing of
-//! text with iperf3's suffixes, e.g. `100M`.
-//!
-//! Rates use decimal suffixes (`100M` = 100,000,000 bit/s), sizes use iperf3's
-//! binary ones (`128K` = 131,072 bytes) or explicit ones (`128KiB`, `128kB`).
+//! Types of rates ([`BitRate`]), sizes ([`ByteSize`]) and times ([`Timestamp`]). How they are typed
+//! is in `parse`, with iperf3's suffixes, e.g. `100M`, and the usual units, e.g. `100Mbit/s`.
 
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+mod parse;
+
+pub use parse::{UnitError, parse_count, parse_duration};
 
 /// A rate in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -67,18 +67,6 @@ impl fmt::Display for BitRate {
     }
 }
 
-impl FromStr for BitRate {
-    type Err = UnitError;
-
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        let (number, suffix) = split_number(text).ok_or_else(|| UnitError::rate(text))?;
-        let suffix =
-            suffix.strip_suffix("bit/s").or_else(|| suffix.strip_suffix("bps")).unwrap_or(suffix);
-        let factor = decimal_factor(suffix).ok_or_else(|| UnitError::rate(text))?;
-        to_integer(number, factor).map(Self).ok_or_else(|| UnitError::rate(text))
-    }
-}
-
 /// A size or an amount of data in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -108,16 +96,6 @@ impl fmt::Display for ByteSize {
     /// Four significant digits with a binary prefix: `1.125 GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&scaled(self.0, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"]))
-    }
-}
-
-impl FromStr for ByteSize {
-    type Err = UnitError;
-
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        let (number, suffix) = split_number(text).ok_or_else(|| UnitError::size(text))?;
-        let factor = size_factor(suffix).ok_or_else(|| UnitError::size(text))?;
-        to_integer(number, factor).map(Self).ok_or_else(|| UnitError::size(text))
     }
 }
 
@@ -155,24 +133,6 @@ impl Timestamp {
     }
 }
 
-/// Parses a duration with one of the suffixes `us`, `ms`, `s`, `m` and `h`, e.g. `500ms`. A number
-/// without a suffix is in seconds.
-///
-/// # Errors
-/// [`UnitError`] if the text is not a number with one of these suffixes.
-pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
-    let (number, suffix) = split_number(text).ok_or_else(|| UnitError::duration(text))?;
-    let seconds = match suffix {
-        "" | "s" | "sec" => number,
-        "ms" => number / 1e3,
-        "us" => number / 1e6,
-        "m" | "min" => number * 60.0,
-        "h" => number * 3600.0,
-        _ => return Err(UnitError::duration(text)),
-    };
-    Duration::try_from_secs_f64(seconds).map_err(|_| UnitError::duration(text))
-}
-
 /// Formats a duration in s, ms or us with at most two decimals, e.g. `10s`, `500ms`, `1.25s`.
 pub fn show_duration(span: Duration) -> String {
     let seconds = span.as_secs_f64();
@@ -184,39 +144,6 @@ pub fn show_duration(span: Duration) -> String {
         format!("{}us", trimmed(seconds * 1e6, 2))
     }
 }
-
-/// Error of parsing a rate, size or duration: the text is not a number with a suffix of that unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnitError {
-    text: String,
-    expected: &'static str,
-}
-
-impl UnitError {
-    fn new(text: &str, expected: &'static str) -> Self {
-        Self { text: text.to_owned(), expected }
-    }
-
-    fn rate(text: &str) -> Self {
-        Self::new(text, "a rate such as 100M, 2.5G or 0 (bit/s, decimal suffixes K M G T)")
-    }
-
-    fn size(text: &str) -> Self {
-        Self::new(text, "a size such as 128K, 1M, 64KiB or 100kB (K M G T alone are binary)")
-    }
-
-    fn duration(text: &str) -> Self {
-        Self::new(text, "a duration such as 10s, 500ms or 2m")
-    }
-}
-
-impl fmt::Display for UnitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not {}", self.text, self.expected)
-    }
-}
-
-impl std::error::Error for UnitError {}
 
 /// Formats a number with commas between groups of three digits, e.g. `131,072`.
 pub fn group_thousands(value: u64) -> String {
@@ -253,100 +180,11 @@ fn trimmed(number: f64, decimals: usize) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn split_number(text: &str) -> Option<(f64, &str)> {
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, suffix) = text.split_at(end);
-    Some((number.parse().ok()?, suffix.trim_start()))
-}
-
-fn decimal_factor(suffix: &str) -> Option<f64> {
-    Some(match suffix {
-        "" => 1.0,
-        "k" | "K" => 1e3,
-        "m" | "M" => 1e6,
-        "g" | "G" => 1e9,
-        "t" | "T" => 1e12,
-        _ => return None,
-    })
-}
-
-fn size_factor(suffix: &str) -> Option<f64> {
-    const KIB: f64 = 1024.0;
-    Some(match suffix {
-        "" | "B" => 1.0,
-        "k" | "K" | "KiB" => KIB,
-        "m" | "M" | "MiB" => KIB * KIB,
-        "g" | "G" | "GiB" => KIB * KIB * KIB,
-        "t" | "T" | "TiB" => KIB * KIB * KIB * KIB,
-        "kB" | "KB" => 1e3,
-        "MB" => 1e6,
-        "GB" => 1e9,
-        "TB" => 1e12,
-        _ => return None,
-    })
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the range is checked before the cast"
-)]
-fn to_integer(number: f64, factor: f64) -> Option<u64> {
-    let value = (number * factor).round();
-    (value.is_finite() && (0.0..=MAX_QUANTITY).contains(&value)).then_some(value as u64)
-}
-
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
-
-/// 2^53: every whole number below it is exact in JSON readers that use doubles.
-const MAX_QUANTITY: f64 = 9_007_199_254_740_992.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn rate(text: &str) -> u64 {
-        text.parse::<BitRate>().expect("a rate").bits_per_second()
-    }
-
-    fn size(text: &str) -> u64 {
-        text.parse::<ByteSize>().expect("a size").bytes()
-    }
-
-    #[test]
-    fn rates_have_decimal_suffixes() {
-        assert_eq!(rate("100M"), 100_000_000);
-        assert_eq!(rate("2.5G"), 2_500_000_000);
-        assert_eq!(rate("0"), 0);
-        assert_eq!(rate("10 Mbit/s"), 10_000_000);
-    }
-
-    #[test]
-    fn sizes_have_binary_suffixes_unless_spelled_out() {
-        assert_eq!(size("128K"), 131_072);
-        assert_eq!(size("128KiB"), 131_072);
-        assert_eq!(size("128kB"), 128_000);
-        assert_eq!(size("1460"), 1460);
-    }
-
-    #[test]
-    fn nonsense_is_refused_with_an_example() {
-        for text in ["", "M", "-5M", "1Q", "1e9", "99999999999999T", "1.2.3", "nan"] {
-            assert!(text.parse::<BitRate>().is_err(), "{text} is no rate");
-            assert!(text.parse::<ByteSize>().is_err(), "{text} is no size");
-        }
-        let error = "10 apples".parse::<BitRate>().expect_err("not a rate");
-        assert!(error.to_string().contains("100M"), "{error}");
-    }
-
-    #[test]
-    fn durations_take_the_usual_suffixes() {
-        assert_eq!(parse_duration("10").expect("seconds"), Duration::from_secs(10));
-        assert_eq!(parse_duration("500ms").expect("ms"), Duration::from_millis(500));
-        assert_eq!(parse_duration("2m").expect("minutes"), Duration::from_secs(120));
-        assert!(parse_duration("soon").is_err());
-        assert!(parse_duration("-1s").is_err());
-    }
 
     #[test]
     fn quantities_print_four_digits_and_a_unit() {

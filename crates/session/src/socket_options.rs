@@ -23,6 +23,7 @@ pub(crate) fn packet_options(options: &StreamOptions) -> PacketOptions {
     let pacing_rate = options.socket_rate.map(|rate| rate.bits_per_second() / 8);
     PacketOptions {
         type_of_service: options.type_of_service,
+        hop_limit: options.hop_limit,
         // Zero would stop the stream for good.
         pacing_rate: pacing_rate.filter(|rate| *rate > 0),
         flow_label: options.flow_label,

@@ -153,6 +153,7 @@ fn options_of_packets_do_not_disturb_a_test() {
         draft.options.rate = Some(BitRate::from_bits_per_second(10_000_000));
         draft.options.socket_rate = Some(BitRate::from_bits_per_second(1_000_000_000));
         draft.options.type_of_service = 0x20;
+        draft.options.hop_limit = Some(3);
         draft.options.dont_fragment = true;
         draft.options.flow_label = ip.is_ipv6().then_some(0x1234);
         let device = Some("lo".to_owned());

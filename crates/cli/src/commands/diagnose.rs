@@ -20,10 +20,7 @@ use crate::progress::{Detail, Progress};
 use crate::results::finish;
 
 pub(crate) fn run(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
-    match &flags.host {
-        Some(host) => test(flags, host),
-        None => look(flags),
-    }
+    if flags.target.is_given() { test(flags) } else { look(flags) }
 }
 
 /// Without traffic.
@@ -45,12 +42,12 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 }
 
 /// Against a server.
-fn test(flags: &DiagnoseFlags, host: &str) -> anyhow::Result<ExitCode> {
+fn test(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     let rows: Vec<_> = plans(flags)?.into_iter().map(Row::of_plan).collect();
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     let mut progress = Progress::new(Detail::from_flags(flags.quiet, false));
-    let request = request(flags, host, first.plan.clone());
+    let request = request(flags, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
     let results = runner.search(&mut *search(flags, rows));
     finish(&results, flags.format.or(&Diagnosis), flags.output.as_deref())
@@ -76,10 +73,11 @@ fn plans(flags: &DiagnoseFlags) -> Result<Vec<TestPlan>, UsageError> {
     .collect()
 }
 
-fn request(flags: &DiagnoseFlags, host: &str, plan: TestPlan) -> Request {
+fn request(flags: &DiagnoseFlags, plan: TestPlan) -> Request {
+    let (host, port) = flags.target.host_and_port();
     Request {
-        host: host.to_owned(),
-        port: flags.port,
+        host,
+        port,
         family: flags.family.into(),
         bind: None,
         connect_timeout: CONNECT_TIMEOUT,

@@ -30,9 +30,7 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
         return Err(anyhow!("no test was run yet by this user: linerate test HOST"));
     }
     if !path.exists() {
-        return Err(anyhow!(
-            "there is no rule and no file that is called {what}; linerate explain lists all rules"
-        ));
+        return Err(nothing_named(what, &rules));
     }
     let name = path.display();
     let file = File::open(path)
@@ -45,6 +43,19 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
         Ok(usage) => usage.into(),
         Err(error) => anyhow!("{name}: {error:#}"),
     })
+}
+
+/// Says what was looked for: by its form, a file or a rule.
+fn nothing_named(what: &str, rules: &[&Page]) -> anyhow::Error {
+    if what.contains(['/', '.']) {
+        return anyhow!("there is no file {what}: check its name and its directory");
+    }
+    let alike = rules.iter().map(|page| page.id.slug()).find(|slug| slug.contains(what));
+    let hint = alike.map_or_else(
+        || "linerate explain lists the rules".to_owned(),
+        |slug| format!("did you mean {slug}?"),
+    );
+    anyhow!("there is no rule or file '{what}': {hint}")
 }
 
 /// A text in one of the formats that can be imported.

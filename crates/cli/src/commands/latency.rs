@@ -14,6 +14,7 @@ use session::client::Request;
 
 use crate::exit::UsageError;
 use crate::flags::{LatencyFlags, LatencyRow};
+use crate::plan;
 use crate::progress::{Detail, Progress};
 use crate::results::finish;
 
@@ -40,16 +41,15 @@ fn rows(flags: &LatencyFlags) -> Result<Vec<Row>, UsageError> {
 /// Refuses flags that would have no effect.
 fn check_contradictions(flags: &LatencyFlags) -> Result<(), UsageError> {
     let asked = &flags.exchange;
-    let only_load = !flags.only.is_empty() && flags.only.iter().all(|row| *row == LatencyRow::Load);
-    let text = if flags.output.quiet && flags.output.verbose {
-        "'--quiet' and '--verbose' contradict each other: choose one"
-    } else if only_load && (asked.busy || asked.every.is_some() || asked.depth.is_some()) {
-        "--busy, --every and --depth are for rows of requests, and --only load has none: see \
-         --probe-every"
-    } else {
-        return Ok(());
-    };
-    Err(UsageError(text.to_owned()))
+    let shapes_requests = asked.busy || asked.every.is_some() || asked.depth.is_some();
+    if flags.has_no_requests() && shapes_requests {
+        let text = "--busy, --every and --depth shape requests, and --only load has none: use --probe-every";
+        return Err(UsageError(text.to_owned()));
+    }
+    if let Some(name) = &flags.congestion {
+        plan::check_congestion(name)?;
+    }
+    Ok(())
 }
 
 /// Rows in which the streams ask and answer.
@@ -105,7 +105,7 @@ fn loads(flags: &LatencyFlags) -> Result<Vec<TestPlan>, UsageError> {
 
 fn options(flags: &LatencyFlags, transport: Transport) -> StreamOptions {
     let congestion = flags.congestion.clone().filter(|_| transport == Transport::Tcp);
-    StreamOptions { congestion, ..StreamOptions::default() }
+    flags.packets.of(StreamOptions { congestion, ..StreamOptions::default() })
 }
 
 fn draft(flags: &LatencyFlags, transport: Transport, direction: Direction) -> PlanDraft {

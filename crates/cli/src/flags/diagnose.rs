@@ -10,7 +10,7 @@ use measurement::{BitRate, ByteSize};
 
 use super::format::FormatFlags;
 use super::profile::ProfileFlag;
-use super::server::FamilyFlags;
+use super::server::{FamilyFlags, SERVER, TargetFlags};
 use super::values::parse_streams;
 
 /// Names what limits. Without a server: what of this host, or of one that was captured, would
@@ -20,15 +20,12 @@ use super::values::parse_streams;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DiagnoseFlags {
-    /// The server to test against [default: none, no traffic is sent]
-    pub(crate) host: Option<String>,
+    #[command(flatten)]
+    pub(crate) target: TargetFlags,
     /// A captured host in place of this one: the archive of linerate capture, or the folder in
     /// which it was unpacked
-    #[arg(long, conflicts_with = "host", value_name = "DIR|FILE")]
+    #[arg(long, conflicts_with = SERVER, value_name = "DIR|FILE")]
     pub(crate) root: Option<PathBuf>,
-    /// The server's port
-    #[arg(short, long, default_value_t = session::DEFAULT_PORT, env = "LINERATE_PORT", requires = "host")]
-    pub(crate) port: u16,
     #[command(flatten)]
     pub(crate) family: FamilyFlags,
     /// How long each of the four rows takes
@@ -38,22 +35,22 @@ pub(crate) struct DiagnoseFlags {
     #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
     pub(crate) streams: u16,
     /// Rate of each stream that ought to arrive, e.g. 100M [default: as much as goes]
-    #[arg(short = 'b', long, env = "LINERATE_RATE", requires = "host")]
+    #[arg(short = 'b', long, env = "LINERATE_RATE", requires = SERVER)]
     pub(crate) rate: Option<BitRate>,
     /// Socket buffer, e.g. 4M
-    #[arg(short, long, env = "LINERATE_WINDOW", value_name = "SIZE", requires = "host")]
+    #[arg(short, long, env = "LINERATE_WINDOW", value_name = "SIZE", requires = SERVER)]
     pub(crate) window: Option<ByteSize>,
     /// CPU profile rate in Hz: sample what each CPU of this host does, as perf does; 0: never. It
     /// takes root or kernel.perf_event_paranoid=1
-    #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ", requires = "host")]
+    #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ", requires = SERVER)]
     pub(crate) profile: ProfileFlag,
     /// Run the four rows alone, without further tests that decide between explanations
-    #[arg(long, env = "LINERATE_NO_FOLLOW_UP", requires = "host", value_parser = BoolishValueParser::new())]
+    #[arg(long, env = "LINERATE_NO_FOLLOW_UP", requires = SERVER, value_parser = BoolishValueParser::new())]
     pub(crate) no_follow_up: bool,
     #[command(flatten)]
     pub(crate) format: FormatFlags,
     /// Write the records of the tests as JSON to a file too
-    #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE", requires = "host")]
+    #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE", requires = SERVER)]
     pub(crate) output: Option<PathBuf>,
     /// No progress
     #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]

@@ -33,6 +33,11 @@ pub(crate) fn for_transport(names: &[String], transport: Transport) -> Vec<Engin
     known.filter(|engine| engine.transport == transport).map(EngineName::from).collect()
 }
 
+/// Whether an engine moves bytes of one of these transports.
+pub(super) fn is_for(name: &str, transports: &[Transport]) -> bool {
+    Engine::named(name).is_none_or(|engine| transports.contains(&engine.transport))
+}
+
 /// Why `names` cannot be chosen for rows of `transports`; none: they can.
 pub(crate) fn contradiction(names: &[String], transports: &[Transport]) -> Option<String> {
     if names.len() > 1 && names.iter().any(|name| name == AUTO) {
@@ -43,7 +48,8 @@ pub(crate) fn contradiction(names: &[String], transports: &[Transport]) -> Optio
     let idle = chosen.iter().find(|engine| !transports.contains(&engine.transport));
     if let Some(engine) = idle {
         let (name, transport) = (engine.name, engine.transport);
-        return Some(format!("--engine {name} is for {transport}, and no row of this test is"));
+        let other = if engine.transport == Transport::Tcp { "--udp" } else { "--tcp" };
+        return Some(format!("--engine {name} is for {transport}: leave {other} out"));
     }
     chosen.iter().enumerate().find_map(|(index, one)| {
         let same = |other: &&&Engine| (one.transport, one.role) == (other.transport, other.role);
@@ -81,7 +87,7 @@ mod tests {
         let both = [Transport::Tcp, Transport::Udp];
         assert_eq!(contradiction(&names("vmsplice,gro"), &both), None);
         let text = contradiction(&names("gro"), &[Transport::Tcp]).expect("told");
-        assert_eq!(text, "--engine gro is for UDP, and no row of this test is");
+        assert_eq!(text, "--engine gro is for UDP: leave --tcp out");
         let text = contradiction(&names("sendfile,write"), &both).expect("told");
         assert_eq!(text, "--engine: write and sendfile both send TCP: choose one");
         assert!(contradiction(&names("auto"), &both).is_none());

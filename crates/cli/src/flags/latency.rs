@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
-use clap::{Args, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, ValueEnum};
 use measurement::ByteSize;
 use measurement::exchange::MOST_DEPTH;
 use measurement::units::parse_duration;
 
 use super::cpus::{CpuList, usable_cpus};
+use super::packets::PacketFlags;
 use super::server::ServerFlags;
 use super::test::OutputFlags;
 use super::values::{parse_pause, parse_pause_of_probes, parse_streams};
@@ -36,6 +38,8 @@ pub(crate) struct LatencyFlags {
 
     #[command(flatten)]
     pub(crate) exchange: ExchangeFlags,
+    #[command(flatten)]
+    pub(crate) packets: PacketFlags,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
 }
@@ -84,6 +88,25 @@ pub(crate) enum Row {
 }
 
 impl LatencyFlags {
+    /// Forgets of the environment what means nothing for these rows.
+    pub(super) fn settle(mut self, matches: &ArgMatches) -> Result<Self, String> {
+        if self.has_no_requests() {
+            let from_environment =
+                |id: &str| matches.value_source(id) == Some(ValueSource::EnvVariable);
+            let exchange = &mut self.exchange;
+            exchange.busy &= !from_environment("busy");
+            exchange.every = exchange.every.filter(|_| !from_environment("every"));
+            exchange.depth = exchange.depth.filter(|_| !from_environment("depth"));
+        }
+        self.server.target.settle(matches)?;
+        Ok(self)
+    }
+
+    /// Whether all rows are of load.
+    pub(crate) fn has_no_requests(&self) -> bool {
+        !self.only.is_empty() && self.only.iter().all(|row| *row == Row::Load)
+    }
+
     /// Whether such rows are wanted.
     pub(crate) fn wants(&self, row: Row) -> bool {
         self.only.is_empty() || self.only.contains(&row)

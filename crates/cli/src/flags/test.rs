@@ -6,12 +6,13 @@ use std::time::Duration;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use measurement::units::parse_duration;
-use measurement::{BitRate, ByteSize, Pacing};
+use measurement::units::{parse_count, parse_duration};
+use measurement::{BitRate, ByteSize, Pacing, Transport};
 
 use super::cpus::{CpuList, usable_cpus};
-use super::engines::{AUTO, engine_names};
+use super::engines::{AUTO, engine_names, is_for};
 use super::format::FormatFlags;
+use super::packets::PacketFlags;
 use super::profile::ProfileFlag;
 use super::server::ServerFlags;
 use super::values::{parse_pause_of_probes, parse_streams, parse_tag};
@@ -30,6 +31,8 @@ pub(crate) struct TestFlags {
     pub(crate) amount: AmountFlags,
     #[command(flatten)]
     pub(crate) stream: StreamFlags,
+    #[command(flatten)]
+    pub(crate) packets: PacketFlags,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
 }
@@ -88,7 +91,7 @@ pub(crate) struct AmountFlags {
     #[arg(short = 'n', long, conflicts_with = "time", env = "LINERATE_BYTES", value_name = "SIZE")]
     pub(crate) bytes: Option<ByteSize>,
     /// Stop after this many blocks or datagrams instead
-    #[arg(short = 'k', long, conflicts_with_all = ["time", "bytes"], env = "LINERATE_BLOCKS", value_name = "COUNT")]
+    #[arg(short = 'k', long, conflicts_with_all = ["time", "bytes"], env = "LINERATE_BLOCKS", value_name = "COUNT", value_parser = parse_count)]
     pub(crate) blocks: Option<u64>,
     /// Leave this long out at the start of each row
     #[arg(short = 'O', long, default_value = "0s", env = "LINERATE_OMIT", value_name = "DURATION", value_parser = parse_duration)]
@@ -101,11 +104,13 @@ pub(crate) struct AmountFlags {
 /// Properties of each stream.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Streams")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct StreamFlags {
     /// Parallel streams in each direction; more than 128 between two linerates only
     #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
     pub(crate) streams: u16,
-    /// Rate of each stream, e.g. 100M [default: unlimited]
+    /// Rate of each stream in bit/s, e.g. 100M, 2.5Gbit or 1e8; 100mb is 100 Mbit/s too [default:
+    /// unlimited]
     #[arg(short = 'b', long, env = "LINERATE_RATE")]
     pub(crate) rate: Option<BitRate>,
     /// How each end keeps the rate of -b when it sends [default: smooth]
@@ -126,12 +131,18 @@ pub(crate) struct StreamFlags {
     /// How bytes are moved, in place of the usual way; several names with commas between them
     #[arg(long, env = "LINERATE_ENGINE", value_name = "NAME", value_delimiter = ',', value_parser = engine_names())]
     pub(crate) engine: Vec<String>,
+    /// Send TCP without copying, as iperf3 does: short for --engine sendfile
+    #[arg(short = 'Z', long, conflicts_with_all = ["engine", "fastest", "udp"], env = "LINERATE_ZEROCOPY", value_parser = BoolishValueParser::new())]
+    pub(crate) zerocopy: bool,
     /// Short for --engine auto
     #[arg(long, conflicts_with = "engine", env = "LINERATE_FASTEST", value_parser = BoolishValueParser::new())]
     pub(crate) fastest: bool,
     /// Set TCP_NODELAY
     #[arg(short = 'N', long, env = "LINERATE_NO_DELAY", value_parser = BoolishValueParser::new())]
     pub(crate) no_delay: bool,
+    /// Multipath TCP (RFC 8684) in place of TCP
+    #[arg(short, long, conflicts_with = "udp", env = "LINERATE_MPTCP", value_parser = BoolishValueParser::new())]
+    pub(crate) mptcp: bool,
     /// CPUs to pin the workers (threads that run streams) to, e.g. 0,2-3; cores: one of each
     /// core; siblings: all of one core; away-from:eth0: those that serve no interrupts of that
     /// interface
@@ -159,6 +170,17 @@ pub(crate) struct OutputFlags {
     pub(crate) verbose: bool,
 }
 
+impl RowFlags {
+    /// The transports that were chosen.
+    pub(crate) const fn transports(&self) -> &'static [Transport] {
+        match (self.tcp, self.udp) {
+            (true, _) => &[Transport::Tcp],
+            (_, true) => &[Transport::Udp],
+            _ => &[Transport::Tcp, Transport::Udp],
+        }
+    }
+}
+
 impl StreamFlags {
     /// Whether short tests are to find the engines.
     pub(crate) fn wants_the_fastest(&self) -> bool {
@@ -167,23 +189,30 @@ impl StreamFlags {
 }
 
 impl TestFlags {
-    /// Lets what was typed go before what the environment has, and forgets of the latter what
-    /// means nothing for this test.
-    pub(crate) fn settle(mut self, matches: &ArgMatches) -> Self {
+    /// Forgets of the environment what means nothing for this test.
+    pub(super) fn settle(mut self, matches: &ArgMatches) -> Result<Self, String> {
         let from_environment =
             |id: &str| matches.value_source(id) == Some(ValueSource::EnvVariable);
-        let output = &mut self.output;
-        if output.quiet && output.verbose {
-            output.quiet = !from_environment("quiet");
-            output.verbose = !(from_environment("verbose") && output.quiet);
-        }
         let stream = &mut self.stream;
         let has_rate = stream.rate.is_some_and(|rate| rate.bits_per_second() > 0);
         let means_nothing = !has_rate || (stream.pacing == Some(Pacing::Even) && self.rows.tcp);
         if means_nothing && from_environment("pacing") {
             stream.pacing = None;
         }
-        self
+        if from_environment("engine") {
+            let transports = self.rows.transports();
+            stream.engine.retain(|name| is_for(name, transports));
+        }
+        let needs = |transport| !stream.engine.iter().all(|name| is_for(name, &[transport]));
+        let is_even = stream.pacing == Some(Pacing::Even);
+        if from_environment("tcp") && (is_even || needs(Transport::Tcp)) {
+            self.rows.tcp = false;
+        }
+        if from_environment("udp") && needs(Transport::Udp) {
+            self.rows.udp = false;
+        }
+        self.server.target.settle(matches)?;
+        Ok(self)
     }
 }
 
@@ -216,6 +245,7 @@ Examples:
   linerate test 10.0.0.2 --repeat 5                 medians of five runs
   linerate test 10.0.0.2 -u --observe 10.0.0.254    what a router on the way drops, too
 
+Names of iperf3 are taken too: -c HOST, --bitrate, --parallel, --reverse, --set-mss, --blockcount.
 Trust: VALID, the numbers mean what they say; SUSPECT, something else may be in them; INVALID, they
 do not tell what was asked. Lines under the table say why, where datagrams went and what TCP waited for.
 Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID; 5 the server was busy; 130 interrupted";

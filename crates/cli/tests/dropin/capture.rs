@@ -50,6 +50,8 @@ pub(crate) struct Packet {
     pub(crate) protocol: u8,
     /// Type of service or traffic class.
     pub(crate) service: u8,
+    /// Time to live or hop limit.
+    pub(crate) hops: u8,
     /// Don't fragment, of IPv4.
     pub(crate) whole: bool,
     /// More fragments follow, or some went before.
@@ -94,6 +96,7 @@ fn packet(at: Duration, frame: &[u8]) -> Option<Packet> {
         from: (network.from, port),
         protocol: network.protocol,
         service: network.service,
+        hops: network.hops,
         whole: network.whole,
         fragment: network.more || network.offset > 0,
         flow_label: network.flow_label,
@@ -109,6 +112,7 @@ struct Network<'a> {
     from: IpAddr,
     protocol: u8,
     service: u8,
+    hops: u8,
     whole: bool,
     more: bool,
     offset: u16,
@@ -126,6 +130,7 @@ fn network_v4(ip: &[u8]) -> Option<Network<'_>> {
         from: address(12)?.into(),
         protocol: *ip.get(9)?,
         service: *ip.get(1)?,
+        hops: *ip.get(8)?,
         whole: flags & 0x4000 != 0,
         more: flags & 0x2000 != 0,
         offset: flags & 0x1fff,
@@ -142,6 +147,7 @@ fn network_v6(ip: &[u8]) -> Option<Network<'_>> {
         from: address(8)?.into(),
         protocol: *ip.get(6)?,
         service: u8::try_from(first >> 20 & 0xff).ok()?,
+        hops: *ip.get(7)?,
         whole: false,
         more: false,
         offset: 0,

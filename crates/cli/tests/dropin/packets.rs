@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use crate::capture::{Capture, Packet, TCP, UDP};
-use crate::support::{Server, client, has_ipv6, iperf3, iperf3_on, link, run, side_by_side, test};
+use crate::shared::linerate;
+use crate::support::{
+    Running, Server, client, free_port, has_ipv6, iperf3, iperf3_on, link, run, side_by_side, skip,
+    test,
+};
 
 #[test]
 fn a_type_of_service_is_on_every_packet_of_the_streams() {
@@ -42,6 +46,56 @@ fn a_type_of_service_is_a_traffic_class_over_ipv6() {
     let is_data = |packet: &&Packet| packet.protocol == UDP && packet.length >= 1000;
     let data: Vec<_> = packets.iter().filter(is_data).collect();
     assert!(data.len() > 1 && data.iter().all(|packet| packet.service == 0x20), "{data:?}");
+}
+
+#[test]
+fn linerate_test_marks_the_packets_of_both_ends_too() {
+    let mut cases = vec![("127.0.0.1", "--tcp"), ("127.0.0.1", "--udp -b 5M")];
+    if has_ipv6() {
+        cases.extend([("::1", "--tcp"), ("::1", "--udp -b 5M")]);
+    }
+    side_by_side(cases, |(address, transport)| {
+        let port = free_port();
+        let mut server = Running::start(linerate(&format!("serve -p {port} -B {address}")));
+        testbed::port::await_listener(None, port, &mut server).expect("it listens");
+        let Some(capture) = Capture::on_loopback(&format!("port {port}")) else { return };
+        let options = format!("{transport} --bidir -t 200ms --dscp af21 --ttl 9 -q");
+        let finished = run(linerate(&format!("test -c {address} -p {port} {options}")));
+        assert!(matches!(finished.code, Some(0 | 3)), "{finished:?}");
+        let packets = capture.packets();
+        // What both ends say on the control connection has the host's own header.
+        let data: Vec<_> = packets.iter().filter(|packet| packet.service == 0x48).collect();
+        for from_server in [true, false] {
+            let mut bytes = 0;
+            for packet in data.iter().filter(|packet| (packet.from.1 == port) == from_server) {
+                assert_eq!(packet.hops, 9, "{packet:?}");
+                bytes += packet.length;
+            }
+            assert!(
+                bytes > 10_000,
+                "{address} {transport}, from the server {from_server}: {bytes}"
+            );
+        }
+    });
+}
+
+#[test]
+fn multipath_tcp_is_on_the_wire_of_linerate_test() {
+    let enabled = std::fs::read_to_string("/proc/sys/net/mptcp/enabled").unwrap_or_default();
+    if enabled.trim() != "1" {
+        return skip("this kernel has no Multipath TCP").unwrap_or_default();
+    }
+    let port = free_port();
+    let mut server = Running::start(linerate(&format!("serve -p {port} -B 127.0.0.1")));
+    testbed::port::await_listener(None, port, &mut server).expect("it listens");
+    for (option, expected) in [("-m", true), ("", false)] {
+        let Some(capture) = Capture::on_loopback(&format!("dst port {port}")) else { return };
+        let options = format!("--tcp --send -t 200ms -q {option}");
+        let finished = run(linerate(&format!("test 127.0.0.1:{port} {options}")));
+        assert!(matches!(finished.code, Some(0 | 3)), "{finished:?}");
+        let packets = capture.packets();
+        assert_eq!(packets.iter().any(|packet| packet.multipath), expected, "{option}");
+    }
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn a_value_out_of_range_or_unreadable_is_a_usage_error() {
         ("-P many", "'many'"),
         ("-w 1G", "choose between 1 byte and"),
         ("-M 40", "choose between 88 bytes and"),
-        ("-C a-name-that-is-too-long", "tcp_available_congestion_control"),
+        ("-C a-name-that-is-too-long", "no congestion control 'a-name-that-is-too-long' here"),
         ("-p 65536", "'65536'"),
         ("-B here", "'here'"),
         ("--repeat 0", "'0'"),
@@ -111,9 +111,9 @@ fn a_value_out_of_range_or_unreadable_is_a_usage_error() {
         ("--cpus away-from:nope", "no interface has the name 'nope'"),
         ("--pacing even", "--pacing needs a rate: add -b RATE"),
         ("-b 0 --pacing smooth", "--pacing needs a rate: add -b RATE"),
-        ("--tcp -b 1M --pacing even", "use it with --udp"),
+        ("--tcp -b 1M --pacing even", "type --udp"),
         ("--tag site", "site=lab"),
-        ("--color purple", "auto, always, never"),
+        ("--color purple", "auto, always or never"),
         ("--connect-timeout x", "'x'"),
     ];
     for (options, words) in cases {
@@ -127,8 +127,8 @@ fn flags_that_contradict_each_other_are_a_usage_error() {
         ("--tcp --udp", ["'--tcp'", "'--udp'"]),
         ("--send --receive", ["'--send'", "'--receive'"]),
         ("--bidir --send", ["'--bidir'", "'--send'"]),
-        ("-n 1M -t 1s", ["'--time <DURATION>'", "'--bytes <SIZE>'"]),
-        ("-k 5 -n 1M", ["'--blocks <COUNT>'", "'--bytes <SIZE>'"]),
+        ("-n 1M -t 1s", ["'--time'", "'--bytes'"]),
+        ("-k 5 -n 1M", ["'--blocks'", "'--bytes'"]),
         ("-4 -6", ["'--ipv4'", "'--ipv6'"]),
         ("-q -v", ["'--quiet'", "'--verbose'"]),
     ];
@@ -140,12 +140,12 @@ fn flags_that_contradict_each_other_are_a_usage_error() {
 #[test]
 fn a_command_line_that_makes_no_sense_is_a_usage_error() {
     let cases = [
-        ("test", "<HOST>"),
+        ("test", "type linerate test HOST"),
         ("test 127.0.0.1 --sned", "'--sned'"),
-        ("tset 127.0.0.1", "a similar subcommand exists: 'test'"),
+        ("tset 127.0.0.1", "did you mean linerate test?"),
         ("serve --bind everywhere", "'everywhere'"),
-        ("serve 127.0.0.1", "'127.0.0.1'"),
-        ("completions tcsh", "bash, elvish, fish"),
+        ("serve 127.0.0.1", "type --bind 127.0.0.1"),
+        ("completions tcsh", "bash, elvish, fish, powershell or zsh"),
         ("demo --link-rate 0", "choose --link-rate"),
         ("demo --time 0", "choose between"),
     ];
@@ -159,15 +159,6 @@ fn without_a_command_the_help_stands_on_standard_error() {
     let finished = run(linerate(""));
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(2), ""), "{finished:?}");
     assert!(finished.stderr.contains("Examples:"), "{finished:?}");
-}
-
-#[test]
-fn a_congestion_control_that_the_kernel_lacks_is_an_error() {
-    let server = Server::start();
-    test(&server, "--tcp -C nonesuch -t 100ms").assert_refusal(
-        1,
-        &["cannot use congestion control 'nonesuch'", "tcp_available_congestion_control"],
-    );
 }
 
 #[test]

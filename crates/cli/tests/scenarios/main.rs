@@ -16,6 +16,7 @@ mod errors;
 mod faults;
 mod formats;
 mod gathering;
+mod habits;
 mod host;
 mod interruptions;
 mod latency;

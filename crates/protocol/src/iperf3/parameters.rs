@@ -148,6 +148,7 @@ impl Parameters {
             options: StreamOptions {
                 pacing: pacing(&object),
                 engines: engines(&object),
+                hop_limit: hop_limit(&object),
                 ..options(&object, transport)
             },
             exchange: exchange(&object)?,
@@ -165,7 +166,7 @@ impl Parameters {
     }
 }
 
-/// Clauses 13.16 to 13.18: what is iperf3's habit, or nearest to it, is not said.
+/// Clauses 13.16 to 13.18 and 13.20: what is iperf3's habit, or nearest to it, is not said.
 fn announced(announcement: &Announcement, plan: &TestPlan) -> Value {
     let options = &plan.options;
     let mut object = json!(announcement);
@@ -175,6 +176,9 @@ fn announced(announcement: &Announcement, plan: &TestPlan) -> Value {
     if !options.engines.is_empty() {
         let names: Vec<_> = options.engines.iter().map(EngineName::on_the_wire).collect();
         object["engines"] = json!(names);
+    }
+    if let Some(hops) = options.hop_limit {
+        object["hop_limit"] = json!(hops);
     }
     if let Some(exchange) = plan.exchange {
         object["exchange"] = json!(exchange);
@@ -194,6 +198,12 @@ fn engines(object: &Map<String, Value>) -> Vec<EngineName> {
     let names = object.get("linerate").and_then(|value| value.get("engines")?.as_array());
     let names = names.filter(|names| names.len() <= MOST_ENGINES).into_iter().flatten();
     names.filter_map(|name| Some(json::printable(name.as_str()?, 32).into())).collect()
+}
+
+/// What no packet can have is left at the default.
+fn hop_limit(object: &Map<String, Value>) -> Option<u8> {
+    let hops = object.get("linerate").and_then(|value| value.get("hop_limit")?.as_u64());
+    hops.and_then(|hops| u8::try_from(hops).ok()).filter(|hops| *hops > 0)
 }
 
 /// More than there are roles.
@@ -291,6 +301,7 @@ fn options(object: &Map<String, Value>, transport: Transport) -> StreamOptions {
         skip_receive_copy: json::flag(object, "skip_rx_copy"),
         segmentation_offload: is_udp && (json::flag(object, "gso") || json::flag(object, "gro")),
         engines: Vec::new(),
+        hop_limit: None,
         repeating_payload: json::flag(object, "repeating_payload"),
         multipath: json::flag(object, "mptcp"),
     }
@@ -371,6 +382,7 @@ const fn refusal(error: &PlanError) -> ErrorCode {
         PlanField::Interval
         | PlanField::Bytes
         | PlanField::Blocks
+        | PlanField::HopLimit
         | PlanField::Request
         | PlanField::Response
         | PlanField::Depth
@@ -423,6 +435,19 @@ mod tests {
         assert_eq!(pacing(json!({ "linerate": { "pacing": "even" } })), Pacing::Smooth);
         assert_eq!(pacing(json!({ "bandwidth": 5, "linerate": { "pacing": 1 } })), Pacing::Smooth);
         assert_eq!(pacing(json!({ "bandwidth": 5, "linerate": 1 })), Pacing::Smooth);
+    }
+
+    #[test]
+    fn a_time_to_live_survives_the_wire_and_nonsense_is_none() {
+        let mut draft = PlanDraft::new(Transport::Tcp, Direction::Both);
+        draft.options.hop_limit = Some(255);
+        let plan = draft.check().expect("valid");
+        let parameters = Parameters::new(&plan, ByteSize::from_bytes(1000));
+        assert_eq!(read(&parameters.to_json()), Ok(parameters));
+        for nonsense in [json!(0), json!(256), json!(-1), json!("7"), json!(1.5)] {
+            let sent = json!({ "linerate": { "hop_limit": nonsense } });
+            assert_eq!(read(&sent).expect("readable").plan.options.hop_limit, None, "{nonsense}");
+        }
     }
 
     #[test]

@@ -186,11 +186,13 @@ fn rarer() -> impl Strategy<Value = StreamOptions> {
     let burst = prop::option::of(1_u32..=1000);
     let socket_rate = prop::option::of((1..1_u64 << 53).prop_map(BitRate::from_bits_per_second));
     let flow_label = prop::option::of(1_u32..=0xF_FFFF);
-    (burst, socket_rate, any::<u8>(), flow_label, any::<[bool; 5]>()).prop_map(
-        |(burst, socket_rate, type_of_service, flow_label, switches)| StreamOptions {
+    let hop_limit = prop::option::of(1_u8..);
+    (burst, socket_rate, any::<u8>(), hop_limit, flow_label, any::<[bool; 5]>()).prop_map(
+        |(burst, socket_rate, type_of_service, hop_limit, flow_label, switches)| StreamOptions {
             burst,
             socket_rate,
             type_of_service,
+            hop_limit,
             flow_label,
             dont_fragment: switches[0],
             zero_copy: switches[1],
@@ -209,8 +211,9 @@ pub(crate) fn asked() -> impl Strategy<Value = Parameters> {
         let mut asked = Parameters::new(&plan, block);
         if plain {
             let mut draft = PlanDraft::clone(&plan);
-            // An iperf3 knows but one.
+            // An iperf3 knows but one, and no time to live.
             draft.options.pacing = Pacing::default();
+            draft.options.hop_limit = None;
             asked = Parameters::new(&draft.check().expect("still valid"), block);
             asked.announcement = None;
             asked.counter_width = CounterWidth::Bits32;

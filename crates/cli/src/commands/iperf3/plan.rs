@@ -168,6 +168,7 @@ fn options(flags: &Iperf3Flags, transport: Transport) -> StreamOptions {
         congestion: flags.congestion.clone().filter(|_| is_tcp),
         no_delay: flags.no_delay && is_tcp,
         type_of_service: flags.tos.or(flags.dscp).unwrap_or(0),
+        hop_limit: None,
         flow_label: flags.flowlabel,
         dont_fragment: flags.dont_fragment,
         zero_copy: flags.zerocopy,

@@ -1,0 +1,175 @@
+//! `-h`: one screen of 24 lines and 80 columns with the options that matter most and examples.
+//! `--help` has all.
+
+use std::ffi::OsStr;
+
+use clap::Command;
+
+/// What one command shows.
+struct Screen {
+    /// The command; empty: the program.
+    command: &'static str,
+    usage: &'static str,
+    /// Options and what is said of them, in order.
+    options: &'static [(&'static str, &'static str)],
+    examples: &'static str,
+}
+
+/// Whether `-h` was typed, alone or behind other letters, or nothing at all.
+pub(super) fn is_wanted<'a>(mut arguments: impl ExactSizeIterator<Item = &'a OsStr>) -> bool {
+    let is_brief = |argument: &OsStr| {
+        let text = argument.to_string_lossy();
+        text.starts_with('-') && !text.starts_with("--") && text.ends_with('h')
+    };
+    arguments.len() == 0 || arguments.any(is_brief)
+}
+
+/// The command with short help; it parses as before.
+pub(super) fn shorten(mut command: Command) -> Command {
+    for screen in &SCREENS {
+        command = if screen.command.is_empty() {
+            let command = screen.shorten(command).help_template(WITH_COMMANDS);
+            command
+                .about("Measures how fast a Linux box really moves packets")
+                .mut_subcommand("demo", |demo| {
+                    demo.about("Make a link on this machine, and measure it")
+                })
+                .mut_subcommand("latency", |latency| {
+                    latency.about("Measure response times, idle and under load, against a linerate")
+                })
+        } else {
+            command.mut_subcommand(screen.command, |sub| {
+                screen.shorten(sub).help_template(WITHOUT_COMMANDS)
+            })
+        };
+    }
+    command
+}
+
+impl Screen {
+    fn shorten(&self, mut command: Command) -> Command {
+        command = command.mut_args(|arg| {
+            let hide = !arg.is_positional();
+            arg.hide(hide).help_heading(None::<&str>)
+        });
+        for (place, (id, help)) in self.options.iter().enumerate() {
+            command = command.mut_arg(id, |arg| {
+                let takes_values = arg.get_action().takes_values();
+                arg.hide(false)
+                    .display_order(place)
+                    .help(*help)
+                    .long_help(None::<&str>)
+                    .hide_default_value(takes_values)
+                    .hide_possible_values(takes_values)
+            });
+        }
+        command.long_about(None::<&str>).override_usage(self.usage).after_help(self.examples)
+    }
+}
+
+const WITHOUT_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{options}{after-help}";
+const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-help}";
+
+const SCREENS: [Screen; 5] = [
+    Screen {
+        command: "",
+        usage: "linerate <COMMAND> [OPTIONS]",
+        options: &[],
+        examples: "\
+Examples:
+  linerate serve                    on one host
+  linerate test 10.0.0.2            on the other: TCP and UDP, send and receive
+  linerate diagnose 10.0.0.2        what limits it, and what to change
+  linerate iperf3 -c 10.0.0.2 -J    as iperf3
+Options of a command: linerate test -h; all, with exit codes: --help",
+    },
+    Screen {
+        command: "test",
+        usage: "linerate test <HOST[:PORT]> [OPTIONS]",
+        options: &[
+            ("tcp", "TCP only"),
+            ("udp", "UDP only"),
+            ("send", "From here to the server only"),
+            ("receive", "From the server to here only"),
+            ("bidir", "Both ways at the same time"),
+            ("time", "Duration of each row, e.g. 10s [default: 5s]"),
+            ("streams", "Parallel streams [default: 1]"),
+            ("rate", "Rate of each stream in bit/s, e.g. 100M or 2.5Gbit"),
+            ("congestion", "Congestion control, e.g. bbr"),
+            ("latency", "Round-trip time before and during each row, too"),
+            ("json", "Print the record as JSON; -o FILE: to a file, too"),
+            ("verbose", "Show every interval"),
+        ],
+        examples: "\
+Examples:
+  linerate test 10.0.0.2
+  linerate test 10.0.0.2 --tcp --receive -P 4 -t 10s
+  linerate test 10.0.0.2:5300 --udp -b 100M
+All options: linerate test --help",
+    },
+    Screen {
+        command: "serve",
+        usage: "linerate serve [OPTIONS]",
+        options: &[
+            ("port", "Port for TCP and UDP [default: 5201]"),
+            ("bind", "Address to listen on [default: all]"),
+            ("one_off", "Stop after one test"),
+            ("queue", "Run tests one after another"),
+            ("observe", "Only watch this host for linerate test --observe"),
+            ("rate", "Highest rate of one test in bit/s, e.g. 1G"),
+            ("time", "Longest test, e.g. 1m"),
+            ("metrics", "Serve OpenMetrics, e.g. on 127.0.0.1:9201"),
+            ("user", "User to become after binding, e.g. nobody"),
+            ("json", "Log one JSON object per line"),
+            ("quiet", "Print errors only"),
+            ("verbose", "Tell of each test that begins, too"),
+        ],
+        examples: "\
+Examples:
+  linerate serve
+  linerate serve -p 5300 -B 10.0.0.2 --max-time 1m --max-rate 1G
+All options: linerate serve --help",
+    },
+    Screen {
+        command: "diagnose",
+        usage: "linerate diagnose [HOST[:PORT]] [OPTIONS]",
+        options: &[
+            ("root", "A host that linerate capture stored"),
+            ("time", "Duration of each of the four rows [default: 5s]"),
+            ("streams", "Parallel streams [default: 1]"),
+            ("rate", "Rate of each stream that ought to arrive, e.g. 100M"),
+            ("window", "Socket buffer, e.g. 4M"),
+            ("no_follow_up", "Without further tests that decide between causes"),
+            ("json", "Print the record as JSON"),
+            ("output", "Write the record as JSON to a file, too"),
+        ],
+        examples: "\
+Examples:
+  linerate diagnose                    this host, without traffic
+  sudo linerate diagnose 10.0.0.2      tests against a server; root sees more
+  linerate diagnose --root router.tar  a captured host
+All options: linerate diagnose --help",
+    },
+    Screen {
+        command: "latency",
+        usage: "linerate latency <HOST[:PORT]> [OPTIONS]",
+        options: &[
+            ("only", "Which rows: tcp, udp, connect, load [default: all]"),
+            ("time", "Duration of each row [default: 3s]"),
+            ("request", "Bytes of a request [default: 64]"),
+            ("response", "Bytes of a response [default: 64]"),
+            ("streams", "Streams that ask at the same time [default: 1]"),
+            ("every", "Time from one request to the next, e.g. 1ms"),
+            ("busy", "Poll at both ends: without the time to wake them"),
+            ("congestion", "Congestion control of the load, e.g. bbr"),
+            ("json", "Print the record as JSON; -o FILE: to a file, too"),
+            ("verbose", "Show every interval"),
+        ],
+        examples: "\
+Examples:
+  linerate latency 10.0.0.2
+  linerate latency 10.0.0.2 --only udp,load
+  linerate latency 10.0.0.2 --only tcp --request 1 --response 1K -P 8
+All options: linerate latency --help",
+    },
+];
