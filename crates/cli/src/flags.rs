@@ -146,7 +146,7 @@ pub(crate) enum Command {
     Test(Box<TestFlags>),
     /// Measure how long responses take, idle and under load, against a linerate
     Latency(Box<LatencyFlags>),
-    /// Make a link on this machine, of 1 Gbit/s unless told otherwise, and measure it
+    /// Find a fault, fix it and prove it, on hosts of its own
     Demo(DemoFlags),
     /// Name what limits this host, or a test against a server
     Diagnose(DiagnoseFlags),
