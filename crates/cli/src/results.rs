@@ -3,32 +3,52 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use campaign::Results;
-use report::export::Export;
+use campaign::{Requirements, Results};
+use measurement::outcome::Ending;
+use measurement::{RecordSet, TestRecord};
+use report::export::{Audience, Export};
 
 use crate::exit;
 use crate::output;
 
-/// Prints the records, then the error if there is one, then what was not run.
-pub(crate) fn finish(
-    results: &Results,
-    format: &dyn Export,
-    file: Option<&Path>,
-) -> anyhow::Result<ExitCode> {
-    let records = &results.records.records;
-    if !records.is_empty() {
-        output::print(&results.records, format)?;
-        if let Some(file) = file {
-            output::write_file(&results.records, file)?;
+/// Where results go, and what is required of them.
+pub(crate) struct Finish<'a> {
+    pub(crate) format: &'a dyn Export,
+    /// The file of `--output`.
+    pub(crate) file: Option<&'a Path>,
+    pub(crate) requirements: Requirements,
+}
+
+impl Finish<'_> {
+    /// Prints the records, then the error if there is one, then what was not run and what is missed.
+    pub(crate) fn print(&self, results: &mut Results) -> anyhow::Result<ExitCode> {
+        let set = &mut results.records;
+        let error = results.error.as_ref().map(exit::of_session);
+        set.error = error.or_else(|| exit::of_last(&set.records));
+        let is_empty = set.records.is_empty();
+        if !is_empty || self.format.audience() == Audience::Programs {
+            output::print(set, self.format)?;
         }
+        if let Some(file) = self.file.filter(|_| !is_empty) {
+            output::write_file(set, file)?;
+        }
+        let missed = self.missed(set);
+        let code = match &set.error {
+            Some(error) => exit::complain(error),
+            None => exit::of_records(&set.records, &missed),
+        };
+        exit::say_missed(&missed);
+        // Without any record the error says all.
+        if !is_empty && !results.not_run.is_empty() {
+            exit::say_not_run(&results.not_run);
+        }
+        Ok(code)
     }
-    let code = match &results.error {
-        Some(error) => exit::report_session(error),
-        None => exit::of_records(records),
-    };
-    // Without any record the error says all.
-    if !records.is_empty() && !results.not_run.is_empty() {
-        exit::say_not_run(&results.not_run);
+
+    /// What the rows that ran to their end miss.
+    fn missed(&self, set: &RecordSet) -> Vec<String> {
+        let ended = |record: &&TestRecord| record.outcome.ending == Ending::Completed;
+        let records = set.records.iter().filter(ended);
+        records.flat_map(|record| self.requirements.missed(record)).collect()
     }
-    Ok(code)
 }

@@ -242,13 +242,50 @@ pub struct RecordSet {
     /// For repeated tests: spread of the rates of each row.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub summaries: Vec<RepeatSummary>,
+    /// Error that ended the run; none: all tests ran to their planned end.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error: Option<RunError>,
 }
 
 impl RecordSet {
+    /// A set without records, of a run that `error` ended before the first.
+    pub fn failed(error: RunError) -> Self {
+        Self { error: Some(error), ..Self::new(Vec::new()) }
+    }
+
     /// Makes a set of `records`, which are in the order in which the tests ran, without summaries.
     pub fn new(records: Vec<TestRecord>) -> Self {
-        Self { schema: RecordSetSchema::V1, records, summaries: Vec::new() }
+        Self { schema: RecordSetSchema::V1, records, summaries: Vec::new(), error: None }
     }
+}
+
+/// Error that ended a run, as it is on standard error too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunError {
+    /// The error, one sentence.
+    pub message: String,
+    /// Kind of the error.
+    pub kind: ErrorKind,
+    /// Exit code of the program.
+    pub exit_code: u8,
+}
+
+/// Kind of an error that ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ErrorKind {
+    /// The command line is not valid; no test ran.
+    Usage,
+    /// The server cannot be found or reached, or does not answer.
+    Unreachable,
+    /// The server was busy with other tests.
+    Busy,
+    /// A signal at this end stopped the run.
+    Interrupted,
+    /// Anything else.
+    Failed,
 }
 
 /// Spread of the rates of repeated runs of one test.

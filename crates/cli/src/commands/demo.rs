@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use campaign::search::Repeat;
-use campaign::{Results, Row, Runner};
+use campaign::{Requirements, Results, Row, Runner};
 use lab::{Access, Link, LinkSpec, Rate, Shape};
 use linux::event::StopSignals;
 use measurement::engine::{EngineName, RECVMMSG, SENDMMSG};
@@ -21,7 +21,7 @@ use crate::exit::UsageError;
 use crate::flags::DemoFlags;
 use crate::output;
 use crate::progress::{Detail, Progress};
-use crate::results::finish;
+use crate::results::Finish;
 
 pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
     let acts = acts(flags)?;
@@ -121,6 +121,7 @@ fn play(
 ) -> anyhow::Result<ExitCode> {
     let format = flags.format.or(&Table);
     let is_for_people = format.audience() == Audience::People;
+    let finish = Finish { format, file: None, requirements: Requirements::default() };
     let mut all = Results::none();
     let mut code = ExitCode::SUCCESS;
     for act in acts {
@@ -130,10 +131,10 @@ fn play(
             }
             say(flags, &act.remark);
         }
-        let results = measure(&act.plans, server, flags, interrupts)?;
+        let mut results = measure(&act.plans, server, flags, interrupts)?;
         let are_complete = results.are_complete();
         if is_for_people {
-            code = finish(&results, format, None)?;
+            code = finish.print(&mut results)?;
         }
         all.append(results);
         if !are_complete {
@@ -141,7 +142,7 @@ fn play(
         }
     }
     if !is_for_people {
-        code = finish(&all, format, None)?;
+        code = finish.print(&mut all)?;
     }
     Ok(if all.are_complete() { ExitCode::SUCCESS } else { code })
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use campaign::search::{Decide, Repeat};
-use campaign::{Row, Runner, Search};
+use campaign::{Requirements, Row, Runner, Search};
 use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, TestPlan, Transport};
@@ -17,7 +17,7 @@ use crate::flags::DiagnoseFlags;
 use crate::flags::format::Form;
 use crate::output;
 use crate::progress::{Detail, Progress};
-use crate::results::finish;
+use crate::results::Finish;
 
 pub(crate) fn run(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     match &flags.host {
@@ -47,13 +47,15 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 /// Against a server.
 fn test(flags: &DiagnoseFlags, host: &str) -> anyhow::Result<ExitCode> {
     let rows: Vec<_> = plans(flags)?.into_iter().map(Row::of_plan).collect();
+    flags.output.as_deref().map_or(Ok(()), output::check_writable)?;
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     let mut progress = Progress::new(Detail::from_flags(flags.quiet, false));
     let request = request(flags, host, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
-    let results = runner.search(&mut *search(flags, rows));
-    finish(&results, flags.format.or(&Diagnosis), flags.output.as_deref())
+    let mut results = runner.search(&mut *search(flags, rows));
+    let (format, file) = (flags.format.or(&Diagnosis), flags.output.as_deref());
+    Finish { format, file, requirements: Requirements::default() }.print(&mut results)
 }
 
 /// The rows, and by default what decides where these leave something open.

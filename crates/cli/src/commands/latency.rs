@@ -9,24 +9,25 @@ use linux::event::StopSignals;
 use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Exchange, StreamOptions, TestPlan, Transport, Way};
-use report::export::Table;
 use session::client::Request;
 
 use crate::exit::UsageError;
 use crate::flags::{LatencyFlags, LatencyRow};
 use crate::progress::{Detail, Progress};
-use crate::results::finish;
 
 pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     check_contradictions(flags)?;
     let rows = rows(flags)?;
+    let plans: Vec<_> = rows.iter().map(|row| row.plan.clone()).collect();
+    let requirements = flags.output.requirements.of_rows(&plans, true)?;
+    flags.output.check()?;
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     let mut progress = Progress::new(Detail::from_flags(flags.output.quiet, flags.output.verbose));
     let request = request(flags, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
-    let results = runner.search(&mut Repeat::once(rows));
-    finish(&results, flags.output.format.or(&Table), flags.output.output.as_deref())
+    let mut results = runner.search(&mut Repeat::once(rows));
+    flags.output.finish(requirements).print(&mut results)
 }
 
 /// Exchanges alone, then load with a probe beside it.

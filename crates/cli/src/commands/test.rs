@@ -7,16 +7,16 @@ use campaign::search::{Fastest, Repeat};
 use campaign::{Row, Runner, Search};
 use linux::event::StopSignals;
 use measurement::TestPlan;
-use report::export::Table;
 use session::client::{Request, Watching};
 
 use crate::flags::TestFlags;
 use crate::plan::plans;
 use crate::progress::{Detail, Progress};
-use crate::results::finish;
 
 pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let plans = plans(flags)?;
+    let requirements = flags.output.requirements.of_rows(&plans, flags.rows.latency)?;
+    flags.output.check()?;
     let Some(first) = plans.first().cloned() else { return Ok(ExitCode::SUCCESS) };
     let most = plans.iter().map(TestPlan::streams_in_all).max().unwrap_or(0);
     linux::host::raise_file_limit_to(usize::try_from(most).unwrap_or(usize::MAX) + OWN_FILES);
@@ -24,8 +24,8 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let mut progress = Progress::new(Detail::from_flags(flags.output.quiet, flags.output.verbose));
     let mut runner = Runner::new(request(flags, first), Some(&interrupts), &mut progress);
     runner.observed.clone_from(&flags.rows.observe);
-    let results = runner.search(&mut *search(flags, plans));
-    finish(&results, flags.output.format.or(&Table), flags.output.output.as_deref())
+    let mut results = runner.search(&mut *search(flags, plans));
+    flags.output.finish(requirements).print(&mut results)
 }
 
 /// The strategy that the flags choose.

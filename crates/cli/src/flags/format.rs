@@ -58,6 +58,32 @@ struct Flags {
     json: bool,
 }
 
+/// Whether the command line, else the environment, asks for JSON, whatever else is wrong with it:
+/// the last of `--json` and `--format NAME` counts.
+pub(crate) fn asked_for_json() -> bool {
+    let set = |name: &str| std::env::var(name).unwrap_or_default().to_lowercase();
+    let words: Vec<_> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let is_on = matches!(set("LINERATE_JSON").as_str(), "y" | "yes" | "t" | "true" | "on" | "1");
+    typed(&words).unwrap_or_else(|| is_on || is_json(&set("LINERATE_FORMAT")))
+}
+
+/// What the words of a command line ask for; none: for no format.
+fn typed(words: &[String]) -> Option<bool> {
+    let options = || words.iter().take_while(|word| *word != "--");
+    let following = options().skip(1).map(Some).chain([None]);
+    let asks = options().zip(following).filter_map(|(word, next)| match word.as_str() {
+        "--json" => Some(true),
+        "--format" => next.map(|name| is_json(name)),
+        word => word.strip_prefix("--format=").map(is_json),
+    });
+    asks.last()
+}
+
+fn is_json(name: &str) -> bool {
+    export::by_name(name).is_some_and(|format| format.audience() == export::Audience::Programs)
+}
+
 fn names() -> PossibleValuesParser {
     let value = |format: &dyn Export| PossibleValue::new(format.name()).help(format.summary());
     PossibleValuesParser::new(export::ALL.map(value))
@@ -120,6 +146,18 @@ mod tests {
         assert_eq!(chosen(&["--json", "--format", "table"]).ok(), Some("table"));
         assert_eq!(chosen(&["--format", "table", "--json"]).ok(), Some("json"));
         assert!(chosen(&["--format", "nonesuch"]).is_err());
+    }
+
+    #[test]
+    fn a_broken_command_line_still_tells_whether_it_wants_json() {
+        let typed =
+            |line: &str| typed(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(typed("test host --nonesuch"), None);
+        assert_eq!(typed("test --json --nonesuch"), Some(true));
+        assert_eq!(typed("test --format=json-compact -t"), Some(true));
+        assert_eq!(typed("test --json --format table"), Some(false));
+        assert_eq!(typed("test --format"), None);
+        assert_eq!(typed("test -- --json"), None);
     }
 
     #[test]

@@ -13,9 +13,14 @@ use super::cpus::{CpuList, usable_cpus};
 use super::engines::{AUTO, engine_names};
 use super::format::FormatFlags;
 use super::profile::ProfileFlag;
+use super::requirements::RequirementFlags;
 use super::server::ServerFlags;
 use super::values::{parse_pause_of_probes, parse_streams, parse_tag};
-use campaign::ObservedHost;
+use crate::exit::UsageError;
+use crate::output::check_writable;
+use crate::results::Finish;
+use campaign::{ObservedHost, Requirements};
+use report::export::Table;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
 #[derive(Debug, Args)]
@@ -148,6 +153,8 @@ pub(crate) struct OutputFlags {
     /// Write the record as JSON to a file too
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) requirements: RequirementFlags,
     /// Label for the record; may be given several times
     #[arg(long, env = "LINERATE_TAG", value_name = "KEY=VALUE", value_parser = parse_tag)]
     pub(crate) tag: Vec<(String, String)>,
@@ -157,6 +164,18 @@ pub(crate) struct OutputFlags {
     /// Show every interval, and which worker ran which streams on which CPU
     #[arg(short, long, env = "LINERATE_VERBOSE", value_parser = BoolishValueParser::new())]
     pub(crate) verbose: bool,
+}
+
+impl OutputFlags {
+    /// What has to be right before a test begins.
+    pub(crate) fn check(&self) -> Result<(), UsageError> {
+        self.output.as_deref().map_or(Ok(()), check_writable)
+    }
+
+    /// What to do with the results.
+    pub(crate) fn finish(&self, requirements: Requirements) -> Finish<'_> {
+        Finish { format: self.format.or(&Table), file: self.output.as_deref(), requirements }
+    }
 }
 
 impl StreamFlags {
@@ -215,10 +234,12 @@ Examples:
   linerate test 10.0.0.2 --tcp --latency            what TCP does to the round-trip time
   linerate test 10.0.0.2 --repeat 5                 medians of five runs
   linerate test 10.0.0.2 -u --observe 10.0.0.254    what a router on the way drops, too
+  linerate test 10.0.0.2 --min-rate 900M --max-loss 0.1% --require suspect   exit code 4 if missed
 
 Trust: VALID, the numbers mean what they say; SUSPECT, something else may be in them; INVALID, they
 do not tell what was asked. Lines under the table say why, where datagrams went and what TCP waited for.
-Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID; 5 the server was busy; 130 interrupted";
+Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID; 4 a requirement (--min-rate, ...)
+is missed; 5 the server was busy; 130 interrupted";
 
 #[cfg(test)]
 mod tests {

@@ -245,7 +245,7 @@ fn a_format_has_a_name_and_the_command_line_goes_before_the_environment() {
     let table = explained("--format table", Some(("LINERATE_JSON", "1")));
     assert!(table.contains("delivered") && !table.contains('{'), "{table}");
     run(linerate("explain gro-off --format json-compact"))
-        .assert_refusal(2, &["for records of tests"]);
+        .assert_complaint(2, &["for records of tests"]);
 }
 
 #[test]
