@@ -30,7 +30,12 @@ pub enum Event<'a> {
     /// All streams are open, with these settings in effect.
     Opened(&'a [StreamRecord]),
     /// The streams start to send.
-    Started(&'a TestPlan),
+    Started {
+        /// Plan of the test.
+        plan: &'a TestPlan,
+        /// The server.
+        peer: &'a Peer,
+    },
     /// A sample of the counters was taken.
     Sampled(&'a Course<'a>),
     /// The test ended with a record, which is judged if the task asks for a result.
@@ -70,8 +75,8 @@ impl Observer for Forward<'_> {
         self.0.receive(&Event::Opened(streams));
     }
 
-    fn started(&mut self, _peer: &Peer, plan: &TestPlan) {
-        self.0.receive(&Event::Started(plan));
+    fn started(&mut self, peer: &Peer, plan: &TestPlan) {
+        self.0.receive(&Event::Started { plan, peer });
     }
 
     fn sampled(&mut self, course: &Course<'_>) {

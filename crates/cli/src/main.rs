@@ -13,6 +13,7 @@ mod output;
 mod plan;
 mod progress;
 mod results;
+mod stream;
 
 use flags::{Arguments, Command};
 

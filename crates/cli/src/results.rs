@@ -3,13 +3,24 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use campaign::{Requirements, Results};
+use campaign::{Monitor, Requirements, Results};
 use measurement::outcome::Ending;
-use measurement::{RecordSet, TestRecord};
-use report::export::{Audience, Export};
+use measurement::{RecordSet, RunEvent, TestRecord};
+use report::export::{Audience, Export, JsonStream};
 
 use crate::exit;
 use crate::output;
+use crate::progress::{Detail, Progress};
+use crate::stream::{self, EventLines};
+
+/// Shows the tests of a run while they run.
+pub(crate) fn monitor(format: &dyn Export, detail: Detail) -> Box<dyn Monitor> {
+    if format.name() == JsonStream.name() {
+        Box::new(EventLines::default())
+    } else {
+        Box::new(Progress::new(detail))
+    }
+}
 
 /// Where results go, and what is required of them.
 pub(crate) struct Finish<'a> {
@@ -17,6 +28,8 @@ pub(crate) struct Finish<'a> {
     /// The file of `--output`.
     pub(crate) file: Option<&'a Path>,
     pub(crate) requirements: Requirements,
+    /// Whether a [`monitor`] of the format showed the rows while they ran.
+    pub(crate) is_live: bool,
 }
 
 impl Finish<'_> {
@@ -26,13 +39,15 @@ impl Finish<'_> {
         let error = results.error.as_ref().map(exit::of_session);
         set.error = error.or_else(|| exit::of_last(&set.records));
         let is_empty = set.records.is_empty();
-        if !is_empty || self.format.audience() == Audience::Programs {
+        let missed = self.missed(set);
+        if self.is_live && self.format.name() == JsonStream.name() {
+            stream::print(&RunEvent::end(set, missed.clone(), results.not_run.clone()));
+        } else if !is_empty || self.format.audience() == Audience::Programs {
             output::print(set, self.format)?;
         }
         if let Some(file) = self.file.filter(|_| !is_empty) {
             output::write_file(set, file)?;
         }
-        let missed = self.missed(set);
         let code = match &set.error {
             Some(error) => exit::complain(error),
             None => exit::of_records(&set.records, &missed),

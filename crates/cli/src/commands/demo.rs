@@ -121,7 +121,8 @@ fn play(
 ) -> anyhow::Result<ExitCode> {
     let format = flags.format.or(&Table);
     let is_for_people = format.audience() == Audience::People;
-    let finish = Finish { format, file: None, requirements: Requirements::default() };
+    let finish =
+        Finish { format, file: None, requirements: Requirements::default(), is_live: false };
     let mut all = Results::none();
     let mut code = ExitCode::SUCCESS;
     for act in acts {

@@ -16,8 +16,8 @@ use crate::exit::UsageError;
 use crate::flags::DiagnoseFlags;
 use crate::flags::format::Form;
 use crate::output;
-use crate::progress::{Detail, Progress};
-use crate::results::Finish;
+use crate::progress::Detail;
+use crate::results::{Finish, monitor};
 
 pub(crate) fn run(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     match &flags.host {
@@ -50,12 +50,13 @@ fn test(flags: &DiagnoseFlags, host: &str) -> anyhow::Result<ExitCode> {
     flags.output.as_deref().map_or(Ok(()), output::check_writable)?;
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let mut progress = Progress::new(Detail::from_flags(flags.quiet, false));
-    let request = request(flags, host, first.plan.clone());
-    let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
-    let mut results = runner.search(&mut *search(flags, rows));
     let (format, file) = (flags.format.or(&Diagnosis), flags.output.as_deref());
-    Finish { format, file, requirements: Requirements::default() }.print(&mut results)
+    let mut monitor = monitor(format, Detail::from_flags(flags.quiet, false));
+    let request = request(flags, host, first.plan.clone());
+    let mut runner = Runner::new(request, Some(&interrupts), &mut *monitor);
+    let mut results = runner.search(&mut *search(flags, rows));
+    Finish { format, file, requirements: Requirements::default(), is_live: true }
+        .print(&mut results)
 }
 
 /// The rows, and by default what decides where these leave something open.

@@ -13,7 +13,6 @@ use session::client::Request;
 
 use crate::exit::UsageError;
 use crate::flags::{LatencyFlags, LatencyRow};
-use crate::progress::{Detail, Progress};
 
 pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     check_contradictions(flags)?;
@@ -23,9 +22,9 @@ pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     flags.output.check()?;
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let mut progress = Progress::new(Detail::from_flags(flags.output.quiet, flags.output.verbose));
+    let mut monitor = flags.output.monitor();
     let request = request(flags, first.plan.clone());
-    let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
+    let mut runner = Runner::new(request, Some(&interrupts), &mut *monitor);
     let mut results = runner.search(&mut Repeat::once(rows));
     flags.output.finish(requirements).print(&mut results)
 }

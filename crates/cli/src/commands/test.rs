@@ -11,7 +11,6 @@ use session::client::{Request, Watching};
 
 use crate::flags::TestFlags;
 use crate::plan::plans;
-use crate::progress::{Detail, Progress};
 
 pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let plans = plans(flags)?;
@@ -21,8 +20,8 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let most = plans.iter().map(TestPlan::streams_in_all).max().unwrap_or(0);
     linux::host::raise_file_limit_to(usize::try_from(most).unwrap_or(usize::MAX) + OWN_FILES);
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let mut progress = Progress::new(Detail::from_flags(flags.output.quiet, flags.output.verbose));
-    let mut runner = Runner::new(request(flags, first), Some(&interrupts), &mut progress);
+    let mut monitor = flags.output.monitor();
+    let mut runner = Runner::new(request(flags, first), Some(&interrupts), &mut *monitor);
     runner.observed.clone_from(&flags.rows.observe);
     let mut results = runner.search(&mut *search(flags, plans));
     flags.output.finish(requirements).print(&mut results)

@@ -18,8 +18,9 @@ use super::server::ServerFlags;
 use super::values::{parse_pause_of_probes, parse_streams, parse_tag};
 use crate::exit::UsageError;
 use crate::output::check_writable;
-use crate::results::Finish;
-use campaign::{ObservedHost, Requirements};
+use crate::progress::Detail;
+use crate::results::{Finish, monitor};
+use campaign::{Monitor, ObservedHost, Requirements};
 use report::export::Table;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
@@ -172,9 +173,19 @@ impl OutputFlags {
         self.output.as_deref().map_or(Ok(()), check_writable)
     }
 
+    /// What shows the tests while they run.
+    pub(crate) fn monitor(&self) -> Box<dyn Monitor> {
+        monitor(self.format.or(&Table), Detail::from_flags(self.quiet, self.verbose))
+    }
+
     /// What to do with the results.
     pub(crate) fn finish(&self, requirements: Requirements) -> Finish<'_> {
-        Finish { format: self.format.or(&Table), file: self.output.as_deref(), requirements }
+        Finish {
+            format: self.format.or(&Table),
+            file: self.output.as_deref(),
+            requirements,
+            is_live: true,
+        }
     }
 }
 

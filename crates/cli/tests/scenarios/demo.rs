@@ -21,7 +21,9 @@ fn the_demo_measures_the_link_that_it_made() {
     }
     assert_eq!(records.len(), 7);
     for record in &records[..4] {
-        let rate = record["outcome"]["directions"][0]["delivered"]["rate"].as_f64().expect("rate");
+        let rate = record["outcome"]["directions"][0]["delivered"]["rate_bits_per_second"]
+            .as_f64()
+            .expect("rate");
         assert!((20e6..130e6).contains(&rate), "{rate}: {}", record["plan"]);
         assert_eq!(record["tags"]["demo"], "100.0 Mbit/s");
     }
