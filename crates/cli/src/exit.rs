@@ -6,11 +6,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use measurement::outcome::Ending;
 use measurement::record::{ErrorKind as RunErrorKind, RunError};
-use measurement::{RecordSet, Stamp, TestRecord};
+use measurement::{Stamp, TestRecord};
 use session::SessionError;
-
-use crate::flags::format;
-use crate::output;
 
 /// Exit code of a run that failed; standard error has the reason.
 pub(crate) const FAILED: u8 = 1;
@@ -40,19 +37,19 @@ impl std::fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
-/// Prints the help if that was asked for, else says in one sentence what is wrong with
-/// the command line.
-pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+/// Prints the help if that was asked for, and returns its exit code; else the error of the command
+/// line in one sentence.
+pub(crate) fn of_usage(error: &clap::Error) -> Result<ExitCode, RunError> {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     match error.kind() {
         DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand => {
             // A closed standard output is no error here.
             _ = error.print();
-            ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+            Ok(ExitCode::from(if error.use_stderr() { USAGE } else { 0 }))
         }
         _ => {
             let message = format!("{}; see --help", sentence(error));
-            say(&RunError { message, kind: RunErrorKind::Usage, exit_code: USAGE })
+            Err(RunError { message, kind: RunErrorKind::Usage, exit_code: USAGE })
         }
     }
 }
@@ -67,23 +64,16 @@ fn sentence(error: &clap::Error) -> String {
     sentences.collect::<Vec<_>>().join("; ").trim_start_matches("error: ").to_owned()
 }
 
-/// Prints an error as one sentence on standard error; to programs, as JSON on standard output too.
-pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+/// The error of a command.
+pub(crate) fn of_command(error: &anyhow::Error) -> RunError {
     let message = format!("{error:#}");
-    say(&match error.downcast_ref::<SessionError>() {
+    match error.downcast_ref::<SessionError>() {
         Some(session) => RunError { message, ..of_session(session) },
         None if error.is::<UsageError>() => {
             RunError { message, kind: RunErrorKind::Usage, exit_code: USAGE }
         }
         None => failed(message),
-    })
-}
-
-fn say(error: &RunError) -> ExitCode {
-    if format::asked_for_json() {
-        output::print_error(&RecordSet::failed(error.clone()));
     }
-    complain(error)
 }
 
 /// Prints an error as one sentence on standard error, and returns its exit code.

@@ -13,6 +13,7 @@ macro_rules! since {
     };
 }
 
+mod column;
 pub(crate) mod columns;
 mod counters;
 mod tcp;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::columns::{Cell, Column};
+use super::column::{Cell, Column};
 
 /// Declares the fields, each once: a `total` only grows, of a `state` the last value counts; the
 /// field; its name in records, and its name in records of earlier versions and on the wire.
