@@ -34,10 +34,11 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     generated::check(root, &files(), "schema")
 }
 
-fn files() -> [File; 2] {
+fn files() -> [File; 3] {
     [
         file("docs/schema/record.json", measurement::schema::record()),
         file("docs/schema/records.json", measurement::schema::record_set()),
+        file("docs/schema/stream.json", measurement::schema::run_event()),
     ]
 }
 
@@ -66,6 +67,6 @@ mod tests {
             let schema: Value = serde_json::from_str(&file.text).expect("it is JSON");
             schema["title"].clone()
         });
-        assert_eq!(titles, ["TestRecord", "RecordSet"]);
+        assert_eq!(titles, ["TestRecord", "RecordSet", "RunEvent"]);
     }
 }

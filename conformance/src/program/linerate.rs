@@ -47,10 +47,10 @@ fn read_stream(stream: &Value, seen: &mut Seen) {
         let address = stream[end].as_str().and_then(|text| text.parse::<SocketAddr>().ok());
         seen.addresses.extend(address.map(|address| address.ip()));
     }
-    seen.mss.extend(stream["mss"].as_u64());
-    seen.lengths.extend(stream["block"].as_u64());
-    seen.buffers.extend(stream["send_buffer"].as_u64());
-    seen.buffers.extend(stream["receive_buffer"].as_u64());
+    seen.mss.extend(stream["mss_bytes"].as_u64());
+    seen.lengths.extend(stream["block_bytes"].as_u64());
+    seen.buffers.extend(stream["send_buffer_bytes"].as_u64());
+    seen.buffers.extend(stream["receive_buffer_bytes"].as_u64());
 }
 
 fn read_direction(direction: &Value, streams: usize) -> WaySeen {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     const RECORD: &str = r#"{"streams":[{"id":1,"sender":true,"local":"[fd00::1]:1",
-        "peer":"[fd00::2]:2","block":700,"send_buffer":1,"receive_buffer":2}],
+        "peer":"[fd00::2]:2","block_bytes":700,"send_buffer_bytes":1,"receive_buffer_bytes":2}],
         "outcome":{"ending":{"state":"completed"},"directions":[{"direction":"send",
         "offered":{"bytes":1400,"seconds":1.0,"rate":11200},
         "delivered":{"bytes":700,"seconds":2.0,"rate":2800},

@@ -79,9 +79,9 @@ pub(super) fn disagreements(ask: &Ask, client: &Seen, server: &Record) -> Vec<St
     let plan = &server.0["plan"];
     compare("plan.streams", Some(ask.streams.into()), plan["streams"].as_u64());
     let length = ask.length.map(u64::from);
-    compare("plan.options.block", length, plan["options"]["block"].as_u64());
+    compare("plan.options.block_bytes", length, plan["options"]["block_bytes"].as_u64());
     for stream in server.streams() {
-        compare("block", length, stream["block"].as_u64());
+        compare("block", length, stream["block_bytes"].as_u64());
     }
     let direction = match ask.direction {
         Direction::Send => "send",
@@ -177,9 +177,9 @@ mod tests {
     fn server() -> Value {
         json!({
             "plan": {"transport": "tcp", "direction": "send", "streams": 1,
-                "options": {"block": 500}},
+                "options": {"block_bytes": 500}},
             "ending": {"state": "completed"},
-            "streams": [{"peer": "127.0.0.1:4000", "block": 500}],
+            "streams": [{"peer": "127.0.0.1:4000", "block_bytes": 500}],
             "directions": [{"direction": "send", "offered": {"bytes": 1000},
                 "delivered": {"bytes": 500}}],
         })

@@ -7,7 +7,7 @@ mod what_if;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use measurement::verdict::{Cost, Work};
+use measurement::verdict::{Cost, CpuWork, Work};
 use measurement::{
     Attribution, BitRate, DirectionOutcome, HostEvidence, Profile, Role, TestRecord,
 };
@@ -50,6 +50,7 @@ fn of_host(record: &TestRecord, evidence: &HostEvidence) -> Option<Attribution> 
     let what_if = full.zip(rate(record)).map(|(work, rate)| what_if::ceilings(work, rate));
     let spent = nanos_per_kib(record, busy(profile, &shares, &host));
     let reported = attribution(evidence.role.clone(), profile, &shares, spent);
+    let cpus = cpus.into_iter().map(tidy_cpu).collect();
     Some(Attribution { cpus, what_if: what_if.unwrap_or_default(), ..reported })
 }
 
@@ -59,16 +60,29 @@ fn attribution(
     shares: &Shares,
     nanos_per_kib: Option<f64>,
 ) -> Attribution {
-    let cost = |share| Cost { share, nanos_per_kib: nanos_per_kib.map(|nanos| nanos * share) };
+    let cost = |share| Cost {
+        share: tidy(share),
+        nanos_per_kib: nanos_per_kib.map(|nanos| tidy(nanos * share)),
+    };
     Attribution {
         host,
         source: profile.source.clone(),
         samples: shares.busy,
-        labelled: shares.labelled(),
+        labelled: tidy(shares.labelled()),
         work: shares.work().into_iter().map(|(work, share)| (work, cost(share))).collect(),
         cpus: Vec::new(),
         what_if: Vec::new(),
     }
+}
+
+/// A number without the digits that no sampling gives, which make a record long.
+fn tidy(number: f64) -> f64 {
+    (number * TIDY).round() / TIDY
+}
+
+fn tidy_cpu(cpu: CpuWork) -> CpuWork {
+    let work = cpu.work.into_iter().map(|(work, share)| (work, tidy(share))).collect();
+    CpuWork { busy: tidy(cpu.busy), work, ..cpu }
 }
 
 /// The rate that could be more: one that was asked and kept says nothing of what could be.
@@ -101,6 +115,8 @@ fn nanos_per_kib(record: &TestRecord, busy: Option<Duration>) -> Option<f64> {
 /// Shares of a whole, the parts of which are known by name.
 type Parts = BTreeMap<Work, f64>;
 
+/// Six digits behind the point.
+const TIDY: f64 = 1e6;
 /// Of what was asked.
 const KEPT: f64 = 0.99;
 

@@ -17,6 +17,7 @@ mod evidence;
 mod facts;
 mod framing;
 mod ledger;
+mod requirements;
 mod rows;
 mod spread;
 mod steady;
@@ -28,6 +29,7 @@ mod words;
 
 pub use attribution::of_profile as attribute;
 pub use deciding::Deciding;
+pub use requirements::Requirements;
 pub use spread::spread;
 
 use accounts::Test;

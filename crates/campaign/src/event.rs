@@ -33,7 +33,12 @@ pub enum Event<'a> {
     /// All streams are open, with these settings in effect.
     Opened(&'a [StreamRecord]),
     /// The streams start to send.
-    Started(&'a TestPlan),
+    Started {
+        /// Plan of the test.
+        plan: &'a TestPlan,
+        /// The server.
+        peer: &'a Peer,
+    },
     /// What has moved so far; sent as often as the monitor asks for it.
     Glimpsed(&'a Glimpse),
     /// A sample of the counters was taken.
@@ -79,8 +84,8 @@ impl Observer for Forward<'_> {
         self.0.receive(&Event::Opened(streams));
     }
 
-    fn started(&mut self, _peer: &Peer, plan: &TestPlan) {
-        self.0.receive(&Event::Started(plan));
+    fn started(&mut self, peer: &Peer, plan: &TestPlan) {
+        self.0.receive(&Event::Started { plan, peer });
     }
 
     fn glimpses_every(&self) -> Option<Duration> {

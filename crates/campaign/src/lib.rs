@@ -11,6 +11,7 @@ mod judge;
 mod runner;
 pub mod search;
 
+pub use analysis::Requirements;
 pub use diagnose::{diagnose, rules};
 pub use event::{Event, Monitor};
 pub use judge::{attribute, judge, judge_together};

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use measurement::outcome::Ending;
+use measurement::record::{ErrorKind as RunErrorKind, RunError};
 use measurement::{Stamp, TestRecord};
 use session::SessionError;
 
@@ -14,6 +15,8 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Exit code if a result has the stamp INVALID.
 pub(crate) const INVALID: u8 = 3;
+/// Exit code if a row misses a requirement, e.g. `--min-rate`.
+pub(crate) const MISSED: u8 = 4;
 /// Exit code if the server was busy.
 pub(crate) const BUSY: u8 = 5;
 /// Exit code if a signal ended the run.
@@ -34,19 +37,21 @@ impl std::fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
-/// Prints the help if that was asked for, else says in one sentence what is wrong with
-/// the command line.
-pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+/// Prints the help if that was asked for, and returns its exit code; else the error of the command
+/// line in one sentence.
+pub(crate) fn of_usage(error: &clap::Error) -> Result<ExitCode, RunError> {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     match error.kind() {
         DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand => {
             // A closed standard output is no error here.
             _ = error.print();
+            Ok(ExitCode::from(if error.use_stderr() { USAGE } else { 0 }))
         }
-        // As below.
-        _ => _ = writeln!(anstream::stderr(), "linerate: {}", sentence(error)),
+        _ => {
+            let message = sentence(error);
+            Err(RunError { message, kind: RunErrorKind::Usage, exit_code: USAGE })
+        }
     }
-    ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
 }
 
 /// Joins clap's message of several lines into one sentence, without the synopsis.
@@ -59,33 +64,56 @@ fn sentence(error: &clap::Error) -> String {
     sentences.collect::<Vec<_>>().join("; ").trim_start_matches("error: ").to_owned()
 }
 
-/// Prints an error as one sentence on standard error.
-pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+/// The error of a command.
+pub(crate) fn of_command(error: &anyhow::Error) -> RunError {
+    let message = format!("{error:#}");
+    match error.downcast_ref::<SessionError>() {
+        Some(session) => RunError { message, ..of_session(session) },
+        None if error.is::<UsageError>() => {
+            RunError { message, kind: RunErrorKind::Usage, exit_code: USAGE }
+        }
+        None => failed(message),
+    }
+}
+
+/// Prints an error as one sentence on standard error, and returns its exit code.
+pub(crate) fn complain(error: &RunError) -> ExitCode {
     // Standard error may be closed; the exit code is what is left then.
-    _ = writeln!(anstream::stderr(), "linerate: {error:#}");
-    ExitCode::from(code_of(error))
+    _ = writeln!(anstream::stderr(), "linerate: {}", error.message);
+    ExitCode::from(error.exit_code)
 }
 
-fn code_of(error: &anyhow::Error) -> u8 {
-    if error.is::<UsageError>() {
-        return USAGE;
+fn failed(message: String) -> RunError {
+    RunError { message, kind: RunErrorKind::Failed, exit_code: FAILED }
+}
+
+/// An error of a session.
+pub(crate) fn of_session(error: &SessionError) -> RunError {
+    let (kind, exit_code) = match error {
+        SessionError::Interrupted => (RunErrorKind::Interrupted, INTERRUPTED),
+        error if error.is_busy() => (RunErrorKind::Busy, BUSY),
+        SessionError::Resolve { .. }
+        | SessionError::Connect { .. }
+        | SessionError::NoReply { .. } => (RunErrorKind::Unreachable, FAILED),
+        _ => (RunErrorKind::Failed, FAILED),
+    };
+    RunError { message: error.to_string(), kind, exit_code }
+}
+
+/// The error that ended the last test, if there is one.
+pub(crate) fn of_last(records: &[TestRecord]) -> Option<RunError> {
+    match &records.last()?.outcome.ending {
+        Ending::Failed { error } => Some(failed(error.clone())),
+        Ending::Completed | Ending::Interrupted => None,
     }
-    error.downcast_ref::<SessionError>().map_or(FAILED, code_of_session)
 }
 
-const fn code_of_session(error: &SessionError) -> u8 {
-    match error {
-        SessionError::Interrupted => INTERRUPTED,
-        error if error.is_busy() => BUSY,
-        _ => FAILED,
+/// Prints what rows miss of the requirements.
+pub(crate) fn say_missed(missed: &[String]) {
+    for text in missed {
+        // As above.
+        _ = writeln!(anstream::stderr(), "required: {text}");
     }
-}
-
-/// Prints an error of a session in one sentence on standard error, and returns its exit code.
-pub(crate) fn report_session(error: &SessionError) -> ExitCode {
-    // As above.
-    _ = writeln!(anstream::stderr(), "linerate: {error}");
-    ExitCode::from(code_of_session(error))
 }
 
 /// Prints the rows that were not run because of an early end.
@@ -97,28 +125,21 @@ pub(crate) fn say_not_run(rows: &[String]) {
     _ = writeln!(anstream::stderr(), "linerate: ended early, not run: {named}{more}");
 }
 
-/// Exit code of tests with records: by the end of the last one, else by the stamps of all.
-pub(crate) fn of_records(records: &[TestRecord]) -> ExitCode {
-    match records.last() {
-        Some(last) if last.outcome.ending != Ending::Completed => of_record(last),
-        _ if records.iter().any(is_invalid) => ExitCode::from(INVALID),
-        _ => ExitCode::SUCCESS,
+/// Exit code of tests with records and without an error: by the end of the last one, else by what
+/// is missed of the requirements, else by the stamps of all.
+pub(crate) fn of_records(records: &[TestRecord], missed: &[String]) -> ExitCode {
+    let was_stopped = records.last().is_some_and(|last| last.outcome.ending != Ending::Completed);
+    if was_stopped {
+        ExitCode::from(INTERRUPTED)
+    } else if !missed.is_empty() {
+        ExitCode::from(MISSED)
+    } else if records.iter().any(is_invalid) {
+        ExitCode::from(INVALID)
+    } else {
+        ExitCode::SUCCESS
     }
 }
 
 fn is_invalid(record: &TestRecord) -> bool {
     record.judgement.as_ref().is_some_and(|judgement| judgement.stamp == Stamp::Invalid)
-}
-
-/// Exit code of a test with a record; also prints the reason on standard error if it failed.
-pub(crate) fn of_record(record: &TestRecord) -> ExitCode {
-    match &record.outcome.ending {
-        Ending::Completed => ExitCode::SUCCESS,
-        Ending::Interrupted => ExitCode::from(INTERRUPTED),
-        Ending::Failed { error } => {
-            // As above.
-            _ = writeln!(anstream::stderr(), "linerate: {error}");
-            ExitCode::from(FAILED)
-        }
-    }
 }

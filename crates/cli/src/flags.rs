@@ -23,6 +23,7 @@ mod latency;
 mod packets;
 mod profile;
 mod refusal;
+mod requirements;
 mod serve;
 mod server;
 mod test;
@@ -196,4 +197,4 @@ Examples:
   linerate demo                       no second host needed
   linerate iperf3 -c 10.0.0.2 -J      as iperf3; so does a link named iperf3
 
-Exit codes: 0 done; 1 the run failed; 2 usage; 3 a result is INVALID; 5 the server was busy; 130 interrupted.";
+Exit codes: 0 done; 1 the run failed; 2 usage; 3 a result is INVALID; 4 a requirement is missed; 5 the server was busy; 130 interrupted.";

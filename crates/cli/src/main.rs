@@ -15,10 +15,13 @@ mod plan;
 mod progress;
 mod results;
 mod rows;
+mod stream;
 mod terminal;
 mod typed;
 
 use flags::{Arguments, Command};
+use measurement::RecordSet;
+use measurement::record::RunError;
 
 fn main() -> ExitCode {
     linux::process::ignore_file_size_signal();
@@ -30,9 +33,18 @@ fn main() -> ExitCode {
     }
     let result = match Arguments::read(arguments.collect()) {
         Ok(arguments) => run(arguments),
-        Err(error) => return exit::report_usage(&error),
+        Err(error) => return exit::of_usage(&error).unwrap_or_else(fail),
     };
-    result.unwrap_or_else(|error| exit::report(&error))
+    result.unwrap_or_else(|error| fail(exit::of_command(&error)))
+}
+
+/// Prints an error as one sentence on standard error; to programs, as JSON on standard output too.
+fn fail(error: RunError) -> ExitCode {
+    let code = exit::complain(&error);
+    if flags::format::asked_for_json() {
+        output::print_error(&RecordSet::failed(error));
+    }
+    code
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use measurement::RecordSet;
-use report::export::{Audience, Export, Json};
+use report::export::{Audience, Export, Json, JsonCompact};
+
+use crate::exit::UsageError;
 
 /// Prints the records on standard output.
 pub(crate) fn print(records: &RecordSet, format: &dyn Export) -> anyhow::Result<()> {
@@ -22,6 +25,13 @@ pub(crate) fn print(records: &RecordSet, format: &dyn Export) -> anyhow::Result<
         }
     };
     whole(printed).context("cannot print the result")
+}
+
+/// Prints the error of a run without records as one line of JSON on standard output.
+pub(crate) fn print_error(records: &RecordSet) {
+    let mut out = io::stdout().lock();
+    // Standard error has it too, and the exit code.
+    _ = JsonCompact.write(records, &mut out).and_then(|()| out.flush());
 }
 
 /// Has `write` print on standard output, with colours where they are wanted.
@@ -51,6 +61,24 @@ pub(crate) fn write_file(records: &RecordSet, path: &Path) -> anyhow::Result<()>
     write_whole(path, |out| Json.write(records, out))
 }
 
+/// Makes sure before a test that its records can be written to `path` after it. What is there stays
+/// as it is.
+pub(crate) fn check_writable(path: &Path) -> Result<(), UsageError> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let tried = match fs::metadata(&target) {
+        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        // To open a pipe waits for its reader.
+        Ok(there) if there.file_type().is_fifo() => Ok(()),
+        Ok(there) if !there.is_file() => fs::OpenOptions::new().write(true).open(&target).map(drop),
+        _ => fs::File::create(part_of(&target)).and_then(|_| fs::remove_file(part_of(&target))),
+    };
+    tried.map_err(|error| UsageError(cannot_write(path, &error)))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> String {
+    format!("cannot write {}: {}; choose another file", path.display(), session::reason(error))
+}
+
 /// Writes a file by `write`, and replaces it atomically; what is not a regular file, such as a
 /// device or pipe, is written to directly.
 pub(crate) fn write_whole(
@@ -61,16 +89,11 @@ pub(crate) fn write_whole(
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let is_file = fs::metadata(&target).map_or(true, |there| there.is_file());
     let written = if is_file { replace(&target, write) } else { write_into(&target, write) };
-    written.map_err(|error| {
-        let (path, reason) = (path.display(), session::reason(&error));
-        anyhow!("cannot write {path}: {reason}; choose another file")
-    })
+    written.map_err(|error| anyhow!(cannot_write(path, &error)))
 }
 
 fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
+    let part = part_of(path);
     let written = fs::File::create(&part).and_then(|mut file| {
         fill(&mut file, write)?;
         file.sync_all()?;
@@ -81,6 +104,13 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         _ = fs::remove_file(&part);
     }
     written
+}
+
+/// Where the file is written before it replaces the one at `path`.
+fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    path.with_file_name(name)
 }
 
 fn write_into(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

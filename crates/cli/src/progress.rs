@@ -164,7 +164,7 @@ impl TestBar {
             Event::Waiting { server, place } => self.show_wait(server, *place),
             Event::Opening { open, of } => self.show_opening(*open, *of),
             Event::Opened(streams) => self.show_streams(streams),
-            Event::Started(_) => self.draw(),
+            Event::Started { .. } => self.draw(),
             Event::Glimpsed(glimpse) => self.show_glimpse(glimpse),
             Event::Sampled(course) => self.show_course(course),
             Event::Begins(_) | Event::Ended(_) | Event::Failed(_) => {}

@@ -3,53 +3,82 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use campaign::Results;
-use report::export::Export;
+use campaign::{Monitor, Requirements, Results};
+use measurement::outcome::Ending;
+use measurement::{RecordSet, RunEvent, TestRecord};
+use report::export::{Audience, Export, JsonStream};
 
 use crate::exit;
 use crate::last;
 use crate::output;
+use crate::progress::{Detail, Progress};
 use crate::rows::Rows;
+use crate::stream::{self, EventLines};
 
-/// Prints the records, then the error if there is one, then what was not run.
-pub(crate) fn finish(
-    results: &Results,
-    format: &dyn Export,
-    file: Option<&Path>,
-) -> anyhow::Result<ExitCode> {
-    if !results.records.records.is_empty() {
-        output::print(&results.records, format)?;
+/// Shows the tests of a run while they run.
+pub(crate) fn monitor(format: &dyn Export, detail: Detail) -> Box<dyn Monitor> {
+    if format.name() == JsonStream.name() {
+        Box::new(EventLines::default())
+    } else {
+        Box::new(Progress::new(detail))
     }
-    last::keep(&results.records);
-    conclude(results, file)
 }
 
-/// The same where the rows stand on the screen already; `verbose`: all details follow.
-pub(crate) fn finish_rows(
-    results: &Results,
-    rows: Rows,
-    verbose: bool,
-    file: Option<&Path>,
-) -> anyhow::Result<ExitCode> {
-    let is_kept = last::keep(&results.records);
-    if !results.records.records.is_empty() {
-        rows.close(&results.records, is_kept, verbose)?;
-    }
-    conclude(results, file)
+/// Where results go, and what is required of them.
+pub(crate) struct Finish<'a> {
+    pub(crate) format: &'a dyn Export,
+    /// The file of `--output`.
+    pub(crate) file: Option<&'a Path>,
+    pub(crate) requirements: Requirements,
+    /// Whether a [`monitor`] of the format showed the rows while they ran.
+    pub(crate) is_live: bool,
+    /// The rows that stand on the screen already; none: they are printed now.
+    pub(crate) rows: Option<Rows>,
+    /// Whether all details follow them.
+    pub(crate) is_verbose: bool,
 }
 
-fn conclude(results: &Results, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-    let records = &results.records.records;
-    if let Some(file) = file.filter(|_| !records.is_empty()) {
-        output::write_file(&results.records, file)?;
+impl<'a> Finish<'a> {
+    /// Prints in a format, of which a [`monitor`] showed the rows, and requires nothing.
+    pub(crate) fn new(format: &'a dyn Export, file: Option<&'a Path>) -> Self {
+        let requirements = Requirements::default();
+        Self { format, file, requirements, is_live: true, rows: None, is_verbose: false }
     }
-    let code = match &results.error {
-        Some(error) => exit::report_session(error),
-        None => exit::of_records(records),
-    };
-    // Without any record the error says all.
-    if !records.is_empty() && !results.not_run.is_empty() {
-        exit::say_not_run(&results.not_run);
+
+    /// Prints the records, then the error if there is one, then what was not run and what is missed.
+    pub(crate) fn print(mut self, results: &mut Results) -> anyhow::Result<ExitCode> {
+        let set = &mut results.records;
+        let error = results.error.as_ref().map(exit::of_session);
+        set.error = error.or_else(|| exit::of_last(&set.records));
+        let is_empty = set.records.is_empty();
+        let missed = self.missed(set);
+        let is_kept = last::keep(set);
+        if let Some(rows) = self.rows.take().filter(|_| !is_empty) {
+            rows.close(set, is_kept, self.is_verbose)?;
+        } else if self.is_live && self.format.name() == JsonStream.name() {
+            stream::print(&RunEvent::end(set, missed.clone(), results.not_run.clone()));
+        } else if !is_empty || self.format.audience() == Audience::Programs {
+            output::print(set, self.format)?;
+        }
+        if let Some(file) = self.file.filter(|_| !is_empty) {
+            output::write_file(set, file)?;
+        }
+        let code = match &set.error {
+            Some(error) => exit::complain(error),
+            None => exit::of_records(&set.records, &missed),
+        };
+        exit::say_missed(&missed);
+        // Without any record the error says all.
+        if !is_empty && !results.not_run.is_empty() {
+            exit::say_not_run(&results.not_run);
+        }
+        Ok(code)
     }
-    Ok(code)
+
+    /// What the rows that ran to their end miss.
+    fn missed(&self, set: &RecordSet) -> Vec<String> {
+        let ended = |record: &&TestRecord| record.outcome.ending == Ending::Completed;
+        let records = set.records.iter().filter(ended);
+        records.flat_map(|record| self.requirements.missed(record)).collect()
+    }
 }

@@ -55,7 +55,7 @@ impl Rows {
         match event {
             Event::Introduced(peer) => self.peer = Some((*peer).clone()),
             Event::Opened(streams) => self.streams = streams.to_vec(),
-            Event::Started(plan) => self.open(plan),
+            Event::Started { plan, .. } => self.open(plan),
             Event::Sampled(course) if self.has_intervals => self.print_intervals(course),
             _ => {}
         }

@@ -89,6 +89,7 @@ pub struct EngineTrial {
     pub engines: Vec<EngineName>,
     /// The delivered rate. None: the test failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "delivered_bits_per_second", alias = "delivered")]
     pub delivered: Option<BitRate>,
     /// The error for which there is no rate.
     #[serde(skip_serializing_if = "Option::is_none", default)]

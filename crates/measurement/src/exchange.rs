@@ -30,8 +30,10 @@ pub struct Exchange {
     #[serde(default)]
     pub way: Way,
     /// Length of a request in bytes; UDP: payload bytes of its datagram.
+    #[serde(rename = "request_bytes", alias = "request")]
     pub request: ByteSize,
     /// Length of a response in bytes; UDP: payload bytes of its datagram.
+    #[serde(rename = "response_bytes", alias = "response")]
     pub response: ByteSize,
     /// Requests of one stream that may wait for their responses at the same time.
     pub depth: u16,
@@ -39,6 +41,7 @@ pub struct Exchange {
     /// response has arrived.
     #[serde(with = "crate::seconds::optional", skip_serializing_if = "Option::is_none", default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(rename = "every_seconds", alias = "every")]
     pub every: Option<Duration>,
     /// Whether both ends poll their sockets without sleeping, so that times do not include
     /// wake-ups.

@@ -3,6 +3,7 @@
 
 pub mod counter;
 mod inventory;
+pub(crate) mod record;
 mod series;
 
 use serde::{Deserialize, Serialize};

@@ -7,6 +7,7 @@
 
 pub mod bound;
 pub mod course;
+mod differences;
 pub mod engine;
 pub mod environment;
 pub mod exchange;
@@ -17,12 +18,14 @@ pub mod outcome;
 pub mod pacing;
 pub mod page;
 pub mod plan;
+mod probes;
 pub mod profile;
 pub mod record;
 pub mod remedy;
 pub mod round_trips;
 mod row;
 pub mod rule;
+pub mod run_event;
 pub mod runtime;
 pub mod sample;
 #[cfg(feature = "schema")]
@@ -49,6 +52,7 @@ pub use record::{RecordSet, StreamRecord, TestRecord};
 pub use remedy::Remedy;
 pub use round_trips::{Loaded, OneWay, Probe, RoundTrips, Spread};
 pub use rule::RuleId;
+pub use run_event::RunEvent;
 pub use runtime::{MpuUse, Runtime};
 pub use sample::{Interval, Sample, StreamCounters, StreamSample, TcpSample, UdpSample};
 pub use units::{BitRate, ByteSize, Timestamp};

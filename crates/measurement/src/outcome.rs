@@ -24,6 +24,7 @@ pub struct Throughput {
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub span: Duration,
     /// Average rate over that time.
+    #[serde(rename = "rate_bits_per_second", alias = "rate")]
     pub rate: BitRate,
 }
 
@@ -104,10 +105,13 @@ pub struct DatagramParts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUse {
     /// User and system time in percent of one CPU.
+    #[serde(rename = "total_percent", alias = "total")]
     pub total: f64,
     /// User time in percent of one CPU.
+    #[serde(rename = "user_percent", alias = "user")]
     pub user: f64,
     /// System time in percent of one CPU.
+    #[serde(rename = "system_percent", alias = "system")]
     pub system: f64,
 }
 
@@ -123,10 +127,13 @@ pub struct Fairness {
     /// everything (R. Jain, D. Chiu, W. Hawe: DEC Research Report TR-301, 1984).
     pub jain: f64,
     /// Rate of the slowest stream.
+    #[serde(rename = "slowest_bits_per_second", alias = "slowest")]
     pub slowest: BitRate,
     /// Median of the rates.
+    #[serde(rename = "median_bits_per_second", alias = "median")]
     pub median: BitRate,
     /// Rate of the fastest stream.
+    #[serde(rename = "fastest_bits_per_second", alias = "fastest")]
     pub fastest: BitRate,
     /// Whole blocks, or datagrams, of the stream with the median rate. If they are few, the index
     /// is affected by rounding to whole blocks.
@@ -178,6 +185,7 @@ pub struct DirectionOutcome {
     pub direction: Direction,
     /// Requested rate of all streams together; none: unlimited.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "asked_bits_per_second", alias = "asked")]
     pub asked: Option<BitRate>,
     /// Payload that the sender wrote to its sockets.
     #[serde(skip_serializing_if = "Option::is_none", default)]

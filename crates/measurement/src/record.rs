@@ -29,9 +29,12 @@ pub enum RecordSchema {
     /// The first version, in which all records were measured by linerate; it can still be read.
     #[serde(rename = "linerate/record/1")]
     V1,
-    /// The current version, in which unknown values are left out.
+    /// The second version, in which unknown values are left out; it can still be read.
     #[serde(rename = "linerate/record/2")]
     V2,
+    /// The current version, in which names end in their unit, and samples are lists of numbers.
+    #[serde(rename = "linerate/record/3")]
+    V3,
 }
 
 /// Origin of the numbers of a record.
@@ -56,9 +59,12 @@ impl Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RecordSetSchema {
-    /// The first and current version.
+    /// The first version, without an error of the run; it can still be read.
     #[serde(rename = "linerate/records/1")]
     V1,
+    /// The current version.
+    #[serde(rename = "linerate/records/2")]
+    V2,
 }
 
 /// Concurrent tests of another client on the same server.
@@ -90,7 +96,7 @@ pub struct Origin {
 impl Origin {
     /// The origin of a record that this version of linerate writes now.
     pub fn new(source: Source) -> Self {
-        Self { schema: RecordSchema::V2, linerate: env!("CARGO_PKG_VERSION").to_owned(), source }
+        Self { schema: RecordSchema::V3, linerate: env!("CARGO_PKG_VERSION").to_owned(), source }
     }
 }
 
@@ -145,15 +151,19 @@ pub struct TestRecord {
     pub streams: Vec<StreamRecord>,
     /// Start of the test, on this host's clock; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "start_nanos", alias = "start")]
     pub start: Option<Timestamp>,
     /// Counters of this end over time; the first sample is taken at the start. If there are more
     /// streams than iperf3 supports, only the first, that of `base` and the last are kept. Empty:
     /// not known.
+    #[serde(with = "crate::sample::columns")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::sample::columns::Form"))]
     pub samples: Vec<Sample>,
     /// Index of the sample at the end of the omitted start, from which the result counts.
     pub base: usize,
     /// When this end stopped sending, on this host's clock; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "stopped_nanos", alias = "stopped")]
     pub stopped: Option<Timestamp>,
     /// Intervals between the samples, for each direction.
     pub intervals: Vec<DirectionIntervals>,
@@ -168,13 +178,15 @@ pub struct TestRecord {
     pub engine_trials: Vec<EngineTrial>,
     /// Requests that were sent at fixed times, by the test or by a probe beside it, in the order of
     /// sending.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[serde(with = "crate::probes", skip_serializing_if = "Vec::is_empty", default)]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::probes::Form"))]
     pub probes: Vec<Probe>,
     /// Payload at this end in short intervals.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub pulses: Vec<Pulse>,
     /// Evidence on the hosts of the test, this one first.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[serde(with = "crate::host::record", skip_serializing_if = "Vec::is_empty", default)]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::host::record::Form"))]
     pub hosts: Vec<HostEvidence>,
     /// Result of the test: throughput, loss and round-trip times.
     pub outcome: Outcome,
@@ -242,13 +254,50 @@ pub struct RecordSet {
     /// For repeated tests: spread of the rates of each row.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub summaries: Vec<RepeatSummary>,
+    /// Error that ended the run; none: all tests ran to their planned end.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error: Option<RunError>,
 }
 
 impl RecordSet {
+    /// A set without records, of a run that `error` ended before the first.
+    pub fn failed(error: RunError) -> Self {
+        Self { error: Some(error), ..Self::new(Vec::new()) }
+    }
+
     /// Makes a set of `records`, which are in the order in which the tests ran, without summaries.
     pub fn new(records: Vec<TestRecord>) -> Self {
-        Self { schema: RecordSetSchema::V1, records, summaries: Vec::new() }
+        Self { schema: RecordSetSchema::V2, records, summaries: Vec::new(), error: None }
     }
+}
+
+/// Error that ended a run, as it is on standard error too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunError {
+    /// The error, one sentence.
+    pub message: String,
+    /// Kind of the error.
+    pub kind: ErrorKind,
+    /// Exit code of the program.
+    pub exit_code: u8,
+}
+
+/// Kind of an error that ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ErrorKind {
+    /// The command line is not valid; no test ran.
+    Usage,
+    /// The server cannot be found or reached, or does not answer.
+    Unreachable,
+    /// The server was busy with other tests.
+    Busy,
+    /// A signal at this end stopped the run.
+    Interrupted,
+    /// Anything else.
+    Failed,
 }
 
 /// Spread of the rates of repeated runs of one test.
@@ -260,10 +309,13 @@ pub struct RepeatSummary {
     /// Number of runs with a rate.
     pub runs: u32,
     /// Median of the delivered rates.
+    #[serde(rename = "median_bits_per_second", alias = "median")]
     pub median: BitRate,
     /// Delivered rate of the slowest run.
+    #[serde(rename = "slowest_bits_per_second", alias = "slowest")]
     pub slowest: BitRate,
     /// Delivered rate of the fastest run.
+    #[serde(rename = "fastest_bits_per_second", alias = "fastest")]
     pub fastest: BitRate,
     /// Warning that the runs differ too much to be compared; none: they agree.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -24,6 +24,7 @@ pub struct RoundTrips {
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub span: Duration,
     /// Responses per second.
+    #[serde(rename = "responses_per_second", alias = "rate")]
     pub rate: f64,
     /// Distribution of the round-trip times.
     #[serde(flatten)]
@@ -50,30 +51,37 @@ pub struct Spread {
     /// Shortest time in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "min_seconds", alias = "min")]
     pub min: Duration,
     /// Mean time in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "mean_seconds", alias = "mean")]
     pub mean: Duration,
     /// Median in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "p50_seconds", alias = "p50")]
     pub p50: Duration,
     /// 90th percentile in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "p90_seconds", alias = "p90")]
     pub p90: Duration,
     /// 99th percentile in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "p99_seconds", alias = "p99")]
     pub p99: Duration,
     /// 99.9th percentile in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "p999_seconds", alias = "p999")]
     pub p999: Duration,
     /// Longest time in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "max_seconds", alias = "max")]
     pub max: Duration,
 }
 

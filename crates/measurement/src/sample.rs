@@ -13,6 +13,8 @@ macro_rules! since {
     };
 }
 
+mod column;
+pub(crate) mod columns;
 mod counters;
 mod tcp;
 
@@ -22,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{BitRate, ByteSize, Timestamp};
 
-pub use counters::{CounterKind, StreamCounter, StreamCounters};
+pub use counters::{CounterKind, StreamCounter, StreamCounters, WireStreamCounters};
 pub use tcp::{TcpSample, WireTcpSample};
 
 /// Memory of one UDP socket, as `SO_MEMINFO` reports it (`linux/sock_diag.h`).
@@ -33,8 +35,10 @@ pub struct UdpSample {
     /// their checksum was wrong. Datagrams that were coalesced (`UDP_GRO`) count as one.
     pub drops: u64,
     /// Memory of the receive queue in bytes, including the kernel's overhead for each datagram.
+    #[serde(rename = "receive_queue_bytes", alias = "receive_queue")]
     pub receive_queue: u64,
     /// Memory of the send queue in bytes, including the kernel's overhead for each datagram.
+    #[serde(rename = "send_queue_bytes", alias = "send_queue")]
     pub send_queue: u64,
 }
 
@@ -99,15 +103,18 @@ pub struct Interval {
     /// Begin of the interval, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "from_seconds", alias = "from")]
     pub from: Duration,
     /// End of the interval, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
+    #[serde(rename = "to_seconds", alias = "to")]
     pub to: Duration,
     /// Bytes that were moved: acknowledged bytes of a TCP sender, those of each datagram once of a
     /// UDP receiver, otherwise those written or read.
     pub bytes: u64,
     /// Average rate in the interval.
+    #[serde(rename = "rate_bits_per_second", alias = "rate")]
     pub rate: BitRate,
     /// TCP sender: segments retransmitted; else zero.
     pub retransmits: u64,

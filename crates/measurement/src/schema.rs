@@ -9,6 +9,7 @@ use crate::engine::EngineName;
 use crate::record::{RecordSet, TestRecord};
 use crate::remedy::Setting;
 use crate::rule::RuleId;
+use crate::run_event::RunEvent;
 
 /// JSON Schema of [`TestRecord`].
 pub fn record() -> serde_json::Value {
@@ -18,6 +19,11 @@ pub fn record() -> serde_json::Value {
 /// JSON Schema of [`RecordSet`].
 pub fn record_set() -> serde_json::Value {
     schemars::schema_for!(RecordSet).to_value()
+}
+
+/// JSON Schema of [`RunEvent`], a line of the output format `json-stream`.
+pub fn run_event() -> serde_json::Value {
+    schemars::schema_for!(RunEvent<'_>).to_value()
 }
 
 /// Types that are strings in JSON: a list of all rules, engines or settings in the schema would

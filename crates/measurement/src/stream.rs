@@ -26,15 +26,19 @@ pub struct StreamRecord {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer: Option<SocketAddr>,
     /// Bytes per write, or payload bytes per datagram.
+    #[serde(rename = "block_bytes", alias = "block")]
     pub block: ByteSize,
     /// Send buffer in effect (`SO_SNDBUF`); none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "send_buffer_bytes", alias = "send_buffer")]
     pub send_buffer: Option<ByteSize>,
     /// Receive buffer in effect (`SO_RCVBUF`); none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "receive_buffer_bytes", alias = "receive_buffer")]
     pub receive_buffer: Option<ByteSize>,
     /// TCP: maximum segment size in effect, in bytes (`TCP_MAXSEG`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "mss_bytes", alias = "mss")]
     pub mss: Option<u32>,
     /// TCP: congestion control in effect (`TCP_CONGESTION`).
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -215,7 +215,9 @@ pub struct WhatIf {
     /// The work in words: `copies to and from processes`.
     pub without: String,
     /// Rate that the test reached.
+    #[serde(rename = "from_bits_per_second", alias = "from")]
     pub from: BitRate,
     /// Estimated rate: an upper bound, if this CPU is what limits.
+    #[serde(rename = "at_most_bits_per_second", alias = "at_most")]
     pub at_most: BitRate,
 }

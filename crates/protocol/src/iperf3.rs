@@ -17,6 +17,7 @@ mod results;
 mod server;
 mod state;
 mod wire;
+mod wire_names;
 
 pub use client::{Client, ClientEvent, Phase as ClientPhase};
 pub use cookie::Cookie;

@@ -23,5 +23,5 @@ pub use admission::Order;
 pub use evidence::Evidence;
 pub use limits::{Limits, RateLimit};
 pub use log::{Log, Served};
-pub use metrics::{Refusal, ServerMetrics, Snapshot};
+pub use metrics::{LastResult, Refusal, ServerMetrics, Snapshot};
 pub use options::{Gate, ServerOptions, SessionOptions};

@@ -114,8 +114,9 @@ fn read_exchanges(outcome: &Value) -> Result<Report> {
 fn round_trips(outcome: &Value) -> Option<Report> {
     let trips = outcome.get("round_trips")?;
     let number = |name: &str| trips.get(name)?.as_f64();
-    let times = ["mean", "p50", "p99"].map(number);
-    Some(Report::of_exchanges(number("count")?, number("rate")?, times))
+    let times = ["mean_seconds", "p50_seconds", "p99_seconds"].map(number);
+    let rate = number("responses_per_second")?;
+    Some(Report::of_exchanges(number("count")?, rate, times))
 }
 
 #[cfg(test)]
@@ -216,8 +217,10 @@ mod tests {
 
     #[test]
     fn the_round_trips_are_read() {
-        let trips = json!({"count": 9000, "lost": 0, "seconds": 3.0, "rate": 3000.0, "min": 0.125,
-            "mean": 0.25, "p50": 0.25, "p90": 0.5, "p99": 0.5, "p999": 1.0, "max": 2.0});
+        let trips = json!({"count": 9000, "lost": 0, "seconds": 3.0,
+            "responses_per_second": 3000.0, "min_seconds": 0.125, "mean_seconds": 0.25,
+            "p50_seconds": 0.25, "p90_seconds": 0.5, "p99_seconds": 0.5, "p999_seconds": 1.0,
+            "max_seconds": 2.0});
         let workload = Workload::exchange(Exchange::Tcp, 64);
         let read = |printed: Value| super::super::read(&LINERATE, workload, &printed);
         let report = read(json!({"outcome": {"round_trips": trips}})).expect("complete");

@@ -16,8 +16,8 @@ use crate::exit::UsageError;
 use crate::flags::DiagnoseFlags;
 use crate::flags::format::Form;
 use crate::output;
-use crate::progress::{Detail, Progress};
-use crate::results::finish;
+use crate::progress::Detail;
+use crate::results::{Finish, monitor};
 
 pub(crate) fn run(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     if flags.target.is_given() { test(flags) } else { look(flags) }
@@ -44,13 +44,15 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 /// Against a server.
 fn test(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     let rows: Vec<_> = plans(flags)?.into_iter().map(Row::of_plan).collect();
+    flags.output.as_deref().map_or(Ok(()), output::check_writable)?;
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let mut progress = Progress::new(Detail::from_flags(flags.quiet, false));
+    let (format, file) = (flags.format.or(&Diagnosis), flags.output.as_deref());
+    let mut monitor = monitor(format, Detail::from_flags(flags.quiet, false));
     let request = request(flags, first.plan.clone());
-    let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
-    let results = runner.search(&mut *search(flags, rows));
-    finish(&results, flags.format.or(&Diagnosis), flags.output.as_deref())
+    let mut runner = Runner::new(request, Some(&interrupts), &mut *monitor);
+    let mut results = runner.search(&mut *search(flags, rows));
+    Finish::new(format, file).print(&mut results)
 }
 
 /// The rows, and by default what decides where these leave something open.

@@ -79,6 +79,9 @@ fn explain_records(mut records: RecordSet, flags: &ExplainFlags) -> anyhow::Resu
         let hosts = records.records.iter().flat_map(|record| &record.hosts);
         write_folded(hosts.filter_map(|host| host.profile.as_ref()), path)?;
     }
+    if let (Some(error), []) = (&records.error, &records.records[..]) {
+        anyhow::bail!("it has no record, since the run failed: {}", error.message);
+    }
     for record in &mut records.records {
         campaign::judge(record);
     }

@@ -15,19 +15,20 @@ use session::client::Request;
 use crate::exit::UsageError;
 use crate::flags::{LatencyFlags, LatencyRow};
 use crate::plan;
-use crate::progress::{Detail, Progress};
-use crate::results::finish;
 
 pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     check_contradictions(flags)?;
     let rows = rows(flags)?;
+    let plans: Vec<_> = rows.iter().map(|row| row.plan.clone()).collect();
+    let requirements = flags.output.requirements.of_rows(&plans, true)?;
+    flags.output.check()?;
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let mut progress = Progress::new(Detail::from_flags(flags.output.quiet, flags.output.verbose));
+    let mut monitor = flags.output.monitor(&Details);
     let request = request(flags, first.plan.clone());
-    let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
-    let results = runner.search(&mut Repeat::once(rows));
-    finish(&results, flags.output.format.or(&Details), flags.output.output.as_deref())
+    let mut runner = Runner::new(request, Some(&interrupts), &mut *monitor);
+    let mut results = runner.search(&mut Repeat::once(rows));
+    flags.output.finish(&Details, requirements).print(&mut results)
 }
 
 /// Exchanges alone, then load with a probe beside it.

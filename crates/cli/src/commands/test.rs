@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use campaign::search::{Fastest, Repeat};
-use campaign::{Row, Runner, Search};
+use campaign::{Monitor, Row, Runner, Search};
 use linux::event::StopSignals;
 use measurement::TestPlan;
 use report::export::{Export, Table};
@@ -13,39 +13,41 @@ use session::client::{Request, Watching};
 
 use crate::flags::TestFlags;
 use crate::plan::plans;
-use crate::progress::{Detail, Progress};
-use crate::results::{finish, finish_rows};
+use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::{terminal, typed};
 
 pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let plans = plans(flags)?;
+    let requirements = flags.output.requirements.of_rows(&plans, flags.rows.latency)?;
+    flags.output.check()?;
     let Some(first) = plans.first().cloned() else { return Ok(ExitCode::SUCCESS) };
     let most = plans.iter().map(TestPlan::streams_in_all).max().unwrap_or(0);
     linux::host::raise_file_limit_to(usize::try_from(most).unwrap_or(usize::MAX) + OWN_FILES);
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let (format, file) = (flags.output.format.or(&Table), flags.output.output.as_deref());
-    let mut progress = progress(flags, &plans, format);
-    let mut runner = Runner::new(request(flags, first), Some(&interrupts), &mut progress);
+    let is_table = flags.output.format.or(&Table).name() == Table.name();
+    let mut progress = is_table.then(|| progress(flags, &plans));
+    let mut monitor = flags.output.monitor(&Table);
+    let shown: &mut dyn Monitor = match &mut progress {
+        Some(progress) => progress,
+        None => &mut *monitor,
+    };
+    let mut runner = Runner::new(request(flags, first), Some(&interrupts), shown);
     runner.observed.clone_from(&flags.rows.observe);
-    let results = runner.search(&mut *search(flags, plans));
-    match progress.into_rows() {
-        Some(rows) => finish_rows(&results, rows, flags.output.verbose, file),
-        None => finish(&results, format, file),
-    }
+    let mut results = runner.search(&mut *search(flags, plans));
+    let mut finish = flags.output.finish(&Table, requirements);
+    finish.rows = progress.and_then(Progress::into_rows);
+    finish.print(&mut results)
 }
 
 /// The table is printed row by row; other formats when all has ended.
-fn progress(flags: &TestFlags, plans: &[TestPlan], format: &dyn Export) -> Progress {
-    let (output, repeat) = (&flags.output, flags.rows.repeat);
+fn progress(flags: &TestFlags, plans: &[TestPlan]) -> Progress {
+    let repeat = flags.rows.repeat;
     let count = plans.len() * usize::try_from(repeat).unwrap_or(1);
-    let progress = Progress::new(Detail::from_flags(output.quiet, output.verbose)).of(count);
-    if format.name() != Table.name() {
-        return progress;
-    }
     let shape = Shape { plans, probed: flags.rows.latency, repeated: repeat > 1 };
     let screen = Screen::new(terminal::width(), &shape, typed::command());
-    progress.with_rows(Rows::new(screen, count, repeat, output.quiet))
+    let rows = Rows::new(screen, count, repeat, flags.output.quiet);
+    Progress::new(flags.output.detail()).of(count).with_rows(rows)
 }
 
 /// The strategy that the flags choose.

@@ -4,7 +4,7 @@ use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser};
 use clap::error::Error;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use report::export::{self, Export, Json};
+use report::export::{self, Export, Json, JsonStream};
 
 use crate::exit::UsageError;
 
@@ -56,6 +56,36 @@ struct Flags {
     /// Short for --format json
     #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
+    /// Short for --format json-stream: one JSON object per line while the tests run
+    #[arg(long, env = "LINERATE_JSON_STREAM", value_parser = BoolishValueParser::new())]
+    json_stream: bool,
+}
+
+/// Whether the command line, else the environment, asks for JSON, whatever else is wrong with it:
+/// the last of `--json` and `--format NAME` counts.
+pub(crate) fn asked_for_json() -> bool {
+    let set = |name: &str| std::env::var(name).unwrap_or_default().to_lowercase();
+    let words: Vec<_> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let is_on = |name| matches!(set(name).as_str(), "y" | "yes" | "t" | "true" | "on" | "1");
+    let is_set = || is_on("LINERATE_JSON") || is_on("LINERATE_JSON_STREAM");
+    typed(&words).unwrap_or_else(|| is_set() || is_json(&set("LINERATE_FORMAT")))
+}
+
+/// What the words of a command line ask for; none: for no format.
+fn typed(words: &[String]) -> Option<bool> {
+    let options = || words.iter().take_while(|word| *word != "--");
+    let following = options().skip(1).map(Some).chain([None]);
+    let asks = options().zip(following).filter_map(|(word, next)| match word.as_str() {
+        "--json" | "--json-stream" => Some(true),
+        "--format" => next.map(|name| is_json(name)),
+        word => word.strip_prefix("--format=").map(is_json),
+    });
+    asks.last()
+}
+
+fn is_json(name: &str) -> bool {
+    export::by_name(name).is_some_and(|format| format.audience() == export::Audience::Programs)
 }
 
 fn names() -> PossibleValuesParser {
@@ -65,14 +95,20 @@ fn names() -> PossibleValuesParser {
 
 impl FromArgMatches for FormatFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let Flags { format, json } = Flags::from_arg_matches(matches)?;
+        let Flags { format, json, json_stream } = Flags::from_arg_matches(matches)?;
         // Where on the command line; none, which is less: it is not there.
         let typed = |id: &str| {
             let is_typed = matches.value_source(id) == Some(ValueSource::CommandLine);
             matches.index_of(id).filter(|_| is_typed)
         };
-        let is_json = json && (format.is_none() || typed("json") > typed("format"));
-        let name = if is_json { Some(Json.name().to_owned()) } else { format };
+        let chosen = [
+            (format, typed("format")),
+            (json.then(|| Json.name().to_owned()), typed("json")),
+            (json_stream.then(|| JsonStream.name().to_owned()), typed("json_stream")),
+        ];
+        // The last of those that were typed; else the first of those in the environment.
+        let chosen = chosen.into_iter().filter_map(|(name, place)| Some((name?, place)));
+        let name = chosen.rev().max_by_key(|(_, place)| *place).map(|(name, _)| name);
         Ok(Self { name })
     }
 
@@ -119,7 +155,21 @@ mod tests {
         assert_eq!(chosen(&["--json"]).ok(), Some("json"));
         assert_eq!(chosen(&["--json", "--format", "table"]).ok(), Some("table"));
         assert_eq!(chosen(&["--format", "table", "--json"]).ok(), Some("json"));
+        assert_eq!(chosen(&["--json", "--json-stream"]).ok(), Some("json-stream"));
+        assert_eq!(chosen(&["--json-stream", "--json"]).ok(), Some("json"));
         assert!(chosen(&["--format", "nonesuch"]).is_err());
+    }
+
+    #[test]
+    fn a_broken_command_line_still_tells_whether_it_wants_json() {
+        let typed =
+            |line: &str| typed(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(typed("test host --nonesuch"), None);
+        assert_eq!(typed("test --json --nonesuch"), Some(true));
+        assert_eq!(typed("test --format=json-compact -t"), Some(true));
+        assert_eq!(typed("test --json --format table"), Some(false));
+        assert_eq!(typed("test --format"), None);
+        assert_eq!(typed("test -- --json"), None);
     }
 
     #[test]

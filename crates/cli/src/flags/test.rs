@@ -14,9 +14,15 @@ use super::engines::{AUTO, engine_names, is_for};
 use super::format::FormatFlags;
 use super::packets::PacketFlags;
 use super::profile::ProfileFlag;
+use super::requirements::RequirementFlags;
 use super::server::ServerFlags;
 use super::values::{parse_pause_of_probes, parse_streams, parse_tag};
-use campaign::ObservedHost;
+use crate::exit::UsageError;
+use crate::output::check_writable;
+use crate::progress::Detail;
+use crate::results::{Finish, monitor};
+use campaign::{Monitor, ObservedHost, Requirements};
+use report::export::Export;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
 #[derive(Debug, Args)]
@@ -159,6 +165,8 @@ pub(crate) struct OutputFlags {
     /// Write the record as JSON to a file too
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) requirements: RequirementFlags,
     /// Label for the record; may be given several times
     #[arg(long, env = "LINERATE_TAG", value_name = "KEY=VALUE", value_parser = parse_tag)]
     pub(crate) tag: Vec<(String, String)>,
@@ -177,6 +185,36 @@ impl RowFlags {
             (true, _) => &[Transport::Tcp],
             (_, true) => &[Transport::Udp],
             _ => &[Transport::Tcp, Transport::Udp],
+        }
+    }
+}
+
+impl OutputFlags {
+    /// What has to be right before a test begins.
+    pub(crate) fn check(&self) -> Result<(), UsageError> {
+        self.output.as_deref().map_or(Ok(()), check_writable)
+    }
+
+    /// What shows the tests while they run.
+    pub(crate) fn monitor(&self, usual: &'static dyn Export) -> Box<dyn Monitor> {
+        monitor(self.format.or(usual), self.detail())
+    }
+
+    /// How much is shown while tests run.
+    pub(crate) const fn detail(&self) -> Detail {
+        Detail::from_flags(self.quiet, self.verbose)
+    }
+
+    /// What to do with the results.
+    pub(crate) fn finish(
+        &self,
+        usual: &'static dyn Export,
+        requirements: Requirements,
+    ) -> Finish<'_> {
+        Finish {
+            requirements,
+            is_verbose: self.verbose,
+            ..Finish::new(self.format.or(usual), self.output.as_deref())
         }
     }
 }
@@ -244,11 +282,13 @@ Examples:
   linerate test 10.0.0.2 --tcp --latency            what TCP does to the round-trip time
   linerate test 10.0.0.2 --repeat 5                 medians of five runs
   linerate test 10.0.0.2 -u --observe 10.0.0.254    what a router on the way drops, too
+  linerate test 10.0.0.2 --min-rate 900M --max-loss 0.1% --require suspect   exit code 4 if missed
 
 Names of iperf3 are taken too: -c HOST, --bitrate, --parallel, --reverse, --set-mss, --blockcount.
 Trust: VALID, the numbers mean what they say; SUSPECT, something else may be in them; INVALID, they
 do not tell what was asked. Lines under the table say why, where datagrams went and what TCP waited for.
-Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID; 5 the server was busy; 130 interrupted";
+Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID; 4 a requirement (--min-rate, ...)
+is missed; 5 the server was busy; 130 interrupted";
 
 #[cfg(test)]
 mod tests {

@@ -20,7 +20,9 @@ fn the_demo_tells_a_fault_and_proves_its_fix() {
         return skip("the demo could not make hosts").unwrap_or_default();
     }
     let [before, _, slow, fixed] = records.as_slice() else { panic!("four rows: {set}") };
-    let rate = |record: &Value| record["outcome"]["directions"][0]["delivered"]["rate"].as_f64();
+    let rate = |record: &Value| {
+        record["outcome"]["directions"][0]["delivered"]["rate_bits_per_second"].as_f64()
+    };
     let rates = [before, slow, fixed].map(|record| rate(record).expect("a rate"));
     assert!((60e6..260e6).contains(&rates[0]), "{rates:?}");
     assert!(rates[1] < rates[0] / 4.0 && rates[2] > 4.0 * rates[1], "{rates:?}");

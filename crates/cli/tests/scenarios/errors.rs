@@ -2,12 +2,11 @@
 
 use std::io::{Read, Write, pipe};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::Path;
 use std::time::Duration;
 
 use crate::support::{
-    Directory, Finished, Running, Server, client, free_port, json, linerate, linerate_on, link,
-    run, skip, test, under_way, unprivileged,
+    Directory, Finished, Running, Server, free_port, json, linerate, linerate_on, link, run, skip,
+    test, under_way, unprivileged,
 };
 
 #[test]
@@ -195,7 +194,8 @@ fn a_busy_server_is_an_error_of_its_own_code() {
     let server = Server::start_with("--bind 127.0.0.1 --one-at-a-time");
     let other = under_way(&server, "--tcp --send -t 20s");
     let finished = test(&server, "--json");
-    finished.assert_refusal(5, &["the server is busy with another test; try again"]);
+    finished.assert_complaint(5, &["the server is busy with another test; try again"]);
+    assert_eq!(finished.json()["error"]["kind"], "busy");
     assert!(finished.took < Duration::from_secs(5), "{finished:?}");
     server.line_with("not served: busy");
     drop(other);
@@ -204,18 +204,85 @@ fn a_busy_server_is_an_error_of_its_own_code() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_costs_no_result() {
-    let server = Server::start();
+fn a_file_that_cannot_be_written_is_an_error_before_the_test() {
     let directory = Directory::new("unwritable");
     let missing = directory.file("missing").join("record.json");
     let taken = directory.file("taken");
     std::fs::create_dir(&taken).expect("a directory");
+    // Nobody listens there, which a test would find first.
+    let port = free_port();
     for file in [missing, taken] {
-        let finished = write_to(&server, &file);
-        let sentence = format!("cannot write {}: ", file.display());
-        finished.assert_complaint(1, &[&sentence, "choose another file"]);
-        finished.assert_prints(&["TCP send"]);
+        for command in ["test", "latency", "diagnose"] {
+            let mut command = linerate(&format!("{command} 127.0.0.1 --port {port} --output"));
+            command.arg(&file);
+            let sentence = format!("cannot write {}: ", file.display());
+            run(command).assert_refusal(2, &[&sentence, "choose another file"]);
+        }
         assert_eq!(directory.names(), ["taken"], "no half-written file");
+    }
+}
+
+#[test]
+fn a_test_that_fails_leaves_the_file_of_an_earlier_one() {
+    let directory = Directory::new("earlier");
+    let file = directory.file("record.json");
+    std::fs::write(&file, "an earlier record").expect("a file");
+    let mut command = linerate(&format!("test 127.0.0.1 --port {} --output", free_port()));
+    command.arg(&file);
+    run(command).assert_refusal(1, &["cannot connect"]);
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), "an earlier record");
+    assert_eq!(directory.names(), ["record.json"]);
+}
+
+#[test]
+fn programs_get_errors_as_json_too() {
+    let port = free_port();
+    let cases = [
+        ("test 127.0.0.1 --json --nonesuch", 2, "usage"),
+        ("test 127.0.0.1 --json -t 0", 2, "usage"),
+        ("test 127.0.0.1 --format json-compact --tcp --max-loss 1%", 2, "usage"),
+        (&format!("test 127.0.0.1 --port {port} --json"), 1, "unreachable"),
+        (&format!("latency 127.0.0.1 --port {port} --json"), 1, "unreachable"),
+        ("explain nonesuch --json", 1, "failed"),
+    ];
+    for (line, code, kind) in cases {
+        let finished = run(linerate(line));
+        finished.assert_complaint(code, &[]);
+        let error = &finished.json()["error"];
+        assert_eq!((&error["kind"], &error["exit_code"]), (&kind.into(), &code.into()), "{line}");
+        let message = error["message"].as_str().expect("a sentence");
+        assert_eq!(finished.stderr, format!("linerate: {message}\n"));
+    }
+    run(linerate("test 127.0.0.1 --nonesuch")).assert_refusal(2, &["'--nonesuch'"]);
+}
+
+#[test]
+fn what_is_required_of_rows_decides_the_exit_code() {
+    let server = Server::start();
+    let one = "--tcp --send -t 100ms";
+    let missed = test(&server, &format!("{one} --min-rate 90T --max-latency 1us"));
+    assert_eq!(missed.code, Some(4), "{missed:?}");
+    missed.assert_prints(&["TCP send"]);
+    let lines: Vec<_> = missed.stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{missed:?}");
+    assert!(lines[0].starts_with("required: TCP send delivered "), "{lines:?}");
+    assert!(lines[0].ends_with(", less than --min-rate 90.00 Tbit/s"), "{lines:?}");
+    assert!(lines[1].ends_with(", more than --max-latency 1us"), "{lines:?}");
+    test(&server, &format!("{one} --min-rate 1K --max-latency 60s")).assert_success();
+    test(&server, "-u -R -b 1M -t 100ms --max-loss 100%").assert_success();
+}
+
+#[test]
+fn what_no_row_can_tell_is_a_usage_error() {
+    let cases = [
+        ("test 127.0.0.1 --tcp --max-loss 0.1%", "--max-loss needs datagrams"),
+        ("test 127.0.0.1 --udp --max-latency 5ms", "add --latency"),
+        ("latency 127.0.0.1 --only tcp --min-rate 1M", "--min-rate needs a rate"),
+        ("test 127.0.0.1 --max-loss 0.1", "a share looks like 0.1%"),
+        ("test 127.0.0.1 --require invalid", "valid, suspect"),
+    ];
+    for (line, words) in cases {
+        run(linerate(line)).assert_refusal(2, &[words]);
     }
 }
 
@@ -252,10 +319,4 @@ fn against(answer: impl FnOnce(TcpStream) -> Option<TcpStream> + Send + 'static)
     let finished = client.finish_within(Duration::from_secs(25));
     drop(kept);
     finished
-}
-
-fn write_to(server: &Server, file: &Path) -> Finished {
-    let mut command = client(server, "--tcp --send -t 100ms --output");
-    command.arg(file);
-    run(command)
 }

@@ -6,12 +6,12 @@ use lab::{Link, LinkSpec, Rate, Shape};
 use measurement::schema;
 use serde_json::Value;
 
-use crate::support::{Directory, Server, across, client, json, linerate, run, shell, test};
+use crate::support::{Directory, Server, across, client, json, linerate, list, run, shell, test};
 
 #[test]
 fn one_row_is_one_record() {
     let record = json(&Server::start(), "--tcp --send -t 300ms");
-    assert_eq!(record["schema"], "linerate/record/2");
+    assert_eq!(record["schema"], "linerate/record/3");
     assert_eq!(record["outcome"]["ending"]["state"], "completed");
     assert_is_valid(&record, &schema::record());
     assert_makes_sense(&record);
@@ -20,7 +20,7 @@ fn one_row_is_one_record() {
 #[test]
 fn several_rows_are_several_records() {
     let set = json(&Server::start(), "-t 300ms -i 100ms");
-    assert_eq!(set["schema"], "linerate/records/1");
+    assert_eq!(set["schema"], "linerate/records/2");
     assert_is_valid(&set, &schema::record_set());
     let rows: Vec<_> = records(&set)
         .map(|record| [text(record, "/plan/transport"), text(record, "/plan/direction")].join(" "))
@@ -76,7 +76,7 @@ fn the_omitted_start_is_not_part_of_the_result() {
             assert!(bytes < 8e6, "{row} {end}: {throughput}");
         }
         let omitted = intervals(&record).filter(|interval| interval["omitted"] == true);
-        let until = omitted.map(|interval| number(interval, "/to")).fold(0.0, f64::max);
+        let until = omitted.map(|interval| number(interval, "/to_seconds")).fold(0.0, f64::max);
         assert!((0.9..1.6).contains(&until), "{row}: {until}");
     }
 }
@@ -128,8 +128,8 @@ fn repeated_rows_have_a_median_between_the_extremes() {
     let rows: Vec<_> = summaries.iter().map(|summary| text(summary, "/row")).collect();
     assert_eq!(rows, ["TCP send, 2 streams", "TCP receive, 2 streams"]);
     for summary in summaries {
-        let [slowest, median, fastest] =
-            ["/slowest", "/median", "/fastest"].map(|key| number(summary, key));
+        let [slowest, median, fastest] = ["slowest", "median", "fastest"]
+            .map(|key| number(summary, &format!("/{key}_bits_per_second")));
         assert!(0.0 < slowest && slowest <= median && median <= fastest, "{summary}");
         assert_eq!(summary["runs"], 3);
     }
@@ -156,9 +156,9 @@ fn the_environment_sets_what_flags_override() {
     };
     let settings = [("LINERATE_TIME", "200ms"), ("LINERATE_JSON", "1"), ("LINERATE_SEND", "yes")];
     let record = with(&settings, "--tcp").json();
-    assert_eq!(record["plan"]["end"]["time"], 0.2);
+    assert_eq!(record["plan"]["end"]["time_seconds"], 0.2);
     let record = with(&settings, "--tcp -t 100ms").json();
-    assert_eq!(record["plan"]["end"]["time"], 0.1);
+    assert_eq!(record["plan"]["end"]["time_seconds"], 0.1);
     let off = [("LINERATE_TIME", "100ms"), ("LINERATE_JSON", "false"), ("LINERATE_QUIET", "0")];
     let table = with(&off, "--tcp --send").stdout;
     assert!(table.contains("TCP send"), "{table}");
@@ -278,7 +278,48 @@ fn a_format_has_a_name_and_the_command_line_goes_before_the_environment() {
     let table = explained("--format table", Some(("LINERATE_JSON", "1")));
     assert!(table.contains("delivered") && !table.contains('{'), "{table}");
     run(linerate("explain gro-off --format json-compact"))
-        .assert_refusal(2, &["for records of tests"]);
+        .assert_complaint(2, &["for records of tests"]);
+}
+
+#[test]
+fn a_stream_of_json_tells_each_event_when_it_happens() {
+    let server = Server::start();
+    let finished = test(&server, "--tcp -t 400ms -i 100ms --json-stream --tag a=b");
+    assert!(finished.ran_to_its_end(), "{finished:?}");
+    let lines: Vec<Value> = finished
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an object on each line"))
+        .collect();
+    let schema = measurement::schema::run_event();
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    for line in &lines {
+        let errors: Vec<_> = validator.iter_errors(line).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+    let of = |event: &str| lines.iter().filter(|line| line["event"] == event).collect::<Vec<_>>();
+    let rows = |event: &str| of(event).iter().map(|line| line["row"].clone()).collect::<Vec<_>>();
+    assert_eq!((rows("start"), rows("row")), (vec![0.into(), 1.into()], vec![0.into(), 1.into()]));
+    assert!(of("interval").len() >= 6, "{finished:?}");
+    let interval = &of("interval")[0];
+    assert!(interval["rate_bits_per_second"].as_u64() > Some(0), "{interval}");
+    assert_eq!((&lines[0]["event"], &lines[0]["title"]), (&"start".into(), &"TCP send".into()));
+    let end = lines.last().expect("lines");
+    assert_eq!((&end["event"], list(&end["rows"]).len()), (&"end".into(), 2));
+    assert_eq!(of("row")[0]["record"]["tags"]["a"], "b");
+    let directory = Directory::new("stream");
+    let file = directory.file("stream.json");
+    std::fs::write(&file, &finished.stdout).expect("a file");
+    run(linerate(&format!("explain {}", file.display()))).assert_prints(&["TCP receive"]);
+}
+
+#[test]
+fn a_record_of_five_seconds_is_short() {
+    let server = Server::start();
+    let finished = test(&server, "--tcp --send -t 5s --format json-compact");
+    assert!(finished.ran_to_its_end(), "{finished:?}");
+    assert!(finished.json()["hosts"][1]["series"]["at_nanos"].is_array(), "with evidence");
+    assert!(finished.stdout.len() <= 60_000, "{} bytes", finished.stdout.len());
 }
 
 #[test]
@@ -353,7 +394,7 @@ fn assert_makes_sense(record: &Value) {
         // A receiver may count what left just before the sender's measurement began.
         assert!(0.0 < delivered && delivered <= offered * 1.05 + 5e6, "{direction}");
         for end in ["/offered", "/delivered"] {
-            let rate = number(direction, &format!("{end}/rate"));
+            let rate = number(direction, &format!("{end}/rate_bits_per_second"));
             let bits = 8.0 * number(direction, &format!("{end}/bytes"));
             let expected = bits / number(direction, &format!("{end}/seconds"));
             assert!((rate / expected - 1.0).abs() < 1e-3, "{direction}");

@@ -188,19 +188,19 @@ fn assert_options_work(server: &Server) {
     let record = json(server, "--udp --send -k 40 -l 1000 -b 10M -P 2");
     assert_eq!(record["outcome"]["directions"][0]["datagrams"]["sent"], 40);
     assert_eq!(total(&record, "delivered"), 40_000);
-    assert_eq!(record["streams"][0]["block"], 1000);
+    assert_eq!(record["streams"][0]["block_bytes"], 1000);
 
     let record = json(server, "--tcp --send -w 64K -M 1000 -t 100ms");
     let stream = &record["streams"][0];
     // The kernel doubles what it grants (socket(7)).
-    assert_eq!(stream["send_buffer"], 2 * 65_536);
-    assert!(stream["mss"].as_u64() <= Some(1000), "{stream}");
+    assert_eq!(stream["send_buffer_bytes"], 2 * 65_536);
+    assert!(stream["mss_bytes"].as_u64() <= Some(1000), "{stream}");
 
     for row in ["--tcp --send", "--tcp --receive", "--udp --send", "--udp --receive"] {
         let record = json(server, &format!("{row} -b 5M -P 2 -t 500ms -O 1s"));
         let outcome = &record["outcome"]["directions"][0];
-        assert_eq!(outcome["asked"], 10_000_000);
-        let rate = outcome["delivered"]["rate"].as_f64().expect("a rate");
+        assert_eq!(outcome["asked_bits_per_second"], 10_000_000);
+        let rate = outcome["delivered"]["rate_bits_per_second"].as_f64().expect("a rate");
         assert!((4e6..16e6).contains(&rate), "{row}: {outcome}");
     }
 }

@@ -24,7 +24,10 @@ pub(super) fn profile(counts: &SampleCounts, names: &Names) -> Profile {
         *rows.entry(row).or_default() += count;
     }
     let rows = most(rows, MOST_ROWS).into_iter();
-    let stacks = most(stacks, MOST_STACKS).into_iter();
+    let mut stacks = most(stacks, MOST_STACKS);
+    let seen_twice = stacks.partition_point(|(_, count)| *count > 1);
+    stacks.truncate(seen_twice.max(SINGLE_STACKS));
+    let stacks = stacks.into_iter();
     Profile {
         samples: counts.samples,
         rows: rows.map(|(row, count)| ProfileRow { count, ..row }).collect(),
@@ -93,3 +96,5 @@ fn frames(key: &SampleKey, row: &ProfileRow, counts: &SampleCounts, names: &Name
 const UNNAMED: &str = "[kernel]";
 const MOST_ROWS: usize = 1_000;
 const MOST_STACKS: usize = 500;
+/// Beyond, a call chain that was seen once says little, and makes a record long.
+const SINGLE_STACKS: usize = 100;

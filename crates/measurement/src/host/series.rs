@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) mod record;
+
 use super::counter::{Counter, EachCounter, EachGauge, Family, Gauge};
 use crate::units::Timestamp;
 

@@ -81,7 +81,22 @@ macro_rules! declare {
         pub struct StreamCounters {
             $($(#[$attribute])* pub $name: u64,)+
             /// When payload was last sent or received; zero: never.
+            #[serde(rename = "last_nanos", alias = "last")]
             pub last: Timestamp,
+        }
+
+        /// [`StreamCounters`] with the names that they have on the wire (clause 13.4 of
+        /// docs/protocol/iperf3.md): peers of earlier versions know no others.
+        #[derive(Clone, Copy, Debug, Serialize)]
+        pub struct WireStreamCounters {
+            $($name: u64,)+
+            last: Timestamp,
+        }
+
+        impl From<StreamCounters> for WireStreamCounters {
+            fn from(counters: StreamCounters) -> Self {
+                Self { $($name: counters.$name,)+ last: counters.last }
+            }
         }
 
         impl StreamCounters {

@@ -13,6 +13,7 @@ use super::datagram::CounterWidth;
 use super::error::ErrorCode;
 use super::extension::Announcement;
 use super::json;
+use super::wire_names::WireExchange;
 
 /// Parameters of a test, as a client sends them to the server in JSON (section 6 of
 /// docs/protocol/iperf3.md).
@@ -181,7 +182,7 @@ fn announced(announcement: &Announcement, plan: &TestPlan) -> Value {
         object["hop_limit"] = json!(hops);
     }
     if let Some(exchange) = plan.exchange {
-        object["exchange"] = json!(exchange);
+        object["exchange"] = json!(WireExchange::from(exchange));
     }
     object
 }

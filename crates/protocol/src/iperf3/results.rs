@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::frame::JsonKind;
 use super::json::{self, Members};
 use super::wire::Wire;
+use super::wire_names::WirePacing;
 
 mod counted;
 mod engines;
@@ -108,7 +109,7 @@ impl Results {
             object["linerate"] = json!(Truth {
                 streams,
                 shared: &self.shared,
-                pacing: self.pacing.as_deref(),
+                pacing: self.pacing.as_deref().cloned().map(WirePacing::from),
                 runtime: self.runtime.as_deref(),
                 engines: self.engines.as_deref().map(WireEngines::from),
                 evidence: self.evidence.as_deref(),
@@ -315,7 +316,7 @@ struct Truth<'a> {
     #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
     shared: &'a [Neighbour],
     #[serde(skip_serializing_if = "Option::is_none")]
-    pacing: Option<&'a PacingReport>,
+    pacing: Option<WirePacing>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a Runtime>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,8 +6,8 @@ use measurement::RecordSet;
 
 use super::{Audience, Export};
 
-/// Output format `json`: one indented JSON object. It is a `TestRecord` if there is one record,
-/// else a `RecordSet` with all of them.
+/// Output format `json`: one indented JSON object. It is a `TestRecord` if there is one record
+/// and no error, else a `RecordSet` with all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Json;
 
@@ -26,7 +26,7 @@ impl Export for Json {
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         match &records.records[..] {
-            [record] => serde_json::to_writer_pretty(&mut *out, record)?,
+            [record] if records.error.is_none() => serde_json::to_writer_pretty(&mut *out, record)?,
             _ => serde_json::to_writer_pretty(&mut *out, records)?,
         }
         writeln!(out)

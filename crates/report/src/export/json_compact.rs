@@ -25,7 +25,7 @@ impl Export for JsonCompact {
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         match &records.records[..] {
-            [record] => serde_json::to_writer(&mut *out, record)?,
+            [record] if records.error.is_none() => serde_json::to_writer(&mut *out, record)?,
             _ => serde_json::to_writer(&mut *out, records)?,
         }
         writeln!(out)

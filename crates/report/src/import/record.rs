@@ -9,7 +9,7 @@ use std::fmt::{self, Display, Formatter};
 use std::io::Read;
 
 use measurement::host::is_shown;
-use measurement::record::{RecordSchema, RecordSetSchema};
+use measurement::record::{RecordSchema, RecordSetSchema, RunError};
 use measurement::{RecordSet, TestRecord};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
@@ -52,6 +52,9 @@ pub fn read_from(reader: impl Read) -> Result<RecordSet, ImportError> {
 /// [`RecordError::Malformed`] for other bytes that are not a record.
 pub fn read(bytes: &[u8]) -> Result<RecordSet, RecordError> {
     let text = printable(&String::from_utf8_lossy(bytes));
+    if text.starts_with(FIRST_EVENT) {
+        return read_events(&text);
+    }
     let as_set = match serde_json::from_str(&text) {
         Ok(set) => return Ok(set),
         Err(error) => error,
@@ -67,6 +70,31 @@ pub fn read(bytes: &[u8]) -> Result<RecordSet, RecordError> {
     let place = |error: &serde_json::Error| (error.line(), error.column());
     let error = if place(&as_set) > place(&as_one) { as_set } else { as_one };
     Err(RecordError::Malformed { reason: shortened(&error.to_string()) })
+}
+
+/// The records of the rows in a text of the output format `json-stream`, which may break off.
+fn read_events(text: &str) -> Result<RecordSet, RecordError> {
+    /// What counts of a line of `measurement::RunEvent`.
+    #[derive(Deserialize)]
+    struct Line {
+        record: Option<TestRecord>,
+        error: Option<RunError>,
+    }
+
+    let mut set = RecordSet::new(Vec::new());
+    for line in text.lines() {
+        match serde_json::from_str::<Line>(line) {
+            Ok(line) => {
+                set.records.extend(line.record);
+                set.error = line.error.or(set.error);
+            }
+            Err(_) if !set.records.is_empty() => break,
+            Err(error) => {
+                return Err(RecordError::Malformed { reason: shortened(&error.to_string()) });
+            }
+        }
+    }
+    Ok(set)
 }
 
 /// The name of a record's format, if it is of linerate and this build does not know it.
@@ -161,6 +189,8 @@ fn first(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
+/// With which a text of events begins.
+const FIRST_EVENT: &str = "{\"event\":";
 /// With which the names of all formats of records begin.
 const PREFIX: &str = "linerate/record";
 /// Letters.

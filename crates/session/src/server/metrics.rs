@@ -1,7 +1,9 @@
 //! Counters of a server, for metrics and logs.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
+use measurement::{BitRate, Direction, DirectionOutcome, Transport};
 use portable_atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use serde::Serialize;
 
@@ -132,9 +134,60 @@ pub struct ServerMetrics {
     pub(crate) late_datagrams: AtomicU64,
     pub(crate) stopping: AtomicBool,
     refused: [AtomicU64; Refusal::ALL.len()],
+    last_results: Mutex<Vec<LastResult>>,
+}
+
+/// Result of the last test of a transport in a direction that ran to its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LastResult {
+    /// Transport protocol of the test.
+    pub transport: Transport,
+    /// Direction, as seen from the client.
+    pub direction: Direction,
+    /// Delivered rate, as far as the server knows it; else the acknowledged or the offered one.
+    pub rate: BitRate,
+    /// UDP: lost datagrams as a share of those sent, 0 to 1; none: TCP, or not known.
+    pub lost_ratio: Option<f64>,
+    /// TCP: retransmitted segments; none: UDP, or not known.
+    pub retransmits: Option<u64>,
+    /// End of the test, in milliseconds since the Unix epoch.
+    pub ended_millis: u64,
+}
+
+impl LastResult {
+    /// None: the rate is not known.
+    fn of(transport: Transport, outcome: &DirectionOutcome, ended_millis: u64) -> Option<Self> {
+        let datagrams = outcome.datagrams.filter(|datagrams| datagrams.sent > 0);
+        Some(Self {
+            transport,
+            direction: outcome.direction,
+            rate: outcome.headline()?.rate,
+            lost_ratio: datagrams.map(|datagrams| datagrams.loss()),
+            retransmits: outcome.retransmits,
+            ended_millis,
+        })
+    }
 }
 
 impl ServerMetrics {
+    /// Keeps the result of a test that ran to its end now, in place of an earlier one of the same
+    /// transport and directions.
+    pub(crate) fn keep(&self, transport: Transport, directions: &[DirectionOutcome]) {
+        let now = linux::clock::realtime_millis();
+        let results = directions.iter().filter_map(|it| LastResult::of(transport, it, now));
+        let mut last = self.last_results.lock().unwrap_or_else(PoisonError::into_inner);
+        for result in results {
+            let place = (result.transport, result.direction);
+            last.retain(|other| (other.transport, other.direction) != place);
+            last.push(result);
+        }
+    }
+
+    /// Results of the last tests, at most one for each transport and direction.
+    pub fn last_results(&self) -> Vec<LastResult> {
+        self.last_results.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn refuse(&self, why: Refusal) {
         self.refused[why as usize].fetch_add(1, Relaxed);
     }
@@ -195,7 +248,29 @@ pub struct Snapshot {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use measurement::{DatagramLedger, Throughput};
+
     use super::*;
+
+    #[test]
+    fn the_last_result_of_each_kind_is_kept() {
+        let metrics = ServerMetrics::default();
+        let outcome = |direction, bytes, lost| DirectionOutcome {
+            delivered: Some(Throughput::over(bytes, Duration::from_secs(1))),
+            datagrams: Some(DatagramLedger { sent: 10, lost, ..DatagramLedger::default() }),
+            ..DirectionOutcome::unknown(direction)
+        };
+        metrics.keep(Transport::Udp, &[outcome(Direction::Send, 1_000, 5)]);
+        metrics.keep(Transport::Udp, &[outcome(Direction::Send, 2_000, 1)]);
+        metrics.keep(Transport::Udp, &[DirectionOutcome::unknown(Direction::Send)]);
+        metrics.keep(Transport::Udp, &[outcome(Direction::Receive, 3_000, 0)]);
+        let results = metrics.last_results();
+        let told = |result: &LastResult| (result.rate.bits_per_second(), result.lost_ratio);
+        let told: Vec<_> = results.iter().map(told).collect();
+        assert_eq!(told, [(16_000, Some(0.1)), (24_000, Some(0.0))]);
+    }
 
     #[test]
     fn each_reason_has_a_count_of_its_own() {

@@ -16,8 +16,8 @@ use session::client::{ClientOptions, Request};
 
 use crate::flags::DemoFlags;
 use crate::progress::{Detail, Progress};
-use crate::results::finish;
-use crate::{output, terminal};
+use crate::results::Finish;
+use crate::{exit, output, terminal};
 
 /// The measurements so far, and how they are shown.
 pub(super) struct Stage<'a> {
@@ -97,12 +97,14 @@ impl<'a> Stage<'a> {
     }
 
     /// What the story ends with: for programs all records.
-    pub(super) fn end(self) -> anyhow::Result<ExitCode> {
+    pub(super) fn end(mut self) -> anyhow::Result<ExitCode> {
         let is_complete = self.all.are_complete();
         let code = if self.is_for_people() {
-            self.all.error.as_ref().map_or(ExitCode::SUCCESS, crate::exit::report_session)
+            let error = self.all.error.as_ref().map(exit::of_session);
+            error.as_ref().map_or(ExitCode::SUCCESS, exit::complain)
         } else {
-            finish(&self.all, self.flags.format.or(&Table), None)?
+            let finish = Finish::new(self.flags.format.or(&Table), None);
+            Finish { is_live: false, ..finish }.print(&mut self.all)?
         };
         // What goes wrong was planted, so that it is no failure.
         Ok(if is_complete { ExitCode::SUCCESS } else { code })

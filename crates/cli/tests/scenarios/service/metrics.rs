@@ -25,7 +25,25 @@ fn metrics_are_strict_openmetrics_and_count_tests() {
     }
     assert!(after.value("process_cpu_seconds_total") > 0.0);
     // The first second of 2020.
-    assert!(after.value("linerate_start_time_seconds") > 1_577_836_800.0);
+    assert!(after.value("process_start_time_seconds") > 1_577_836_800.0);
+}
+
+#[test]
+fn the_results_of_the_last_tests_are_gauges() {
+    let watched = Watched::start();
+    test(&watched.server, "--tcp --send -n 1M").assert_success();
+    test(&watched.server, "-u -R -b 1M -t 200ms").assert_ran_to_its_end();
+    let after = watched.await_count("linerate_sessions_total{ended=\"completed\"}", 2);
+    let value =
+        |name: &str, labels: &str| after.value(&format!("linerate_last_test_{name}{{{labels}}}"));
+    let (tcp, udp) =
+        ("direction=\"send\",transport=\"tcp\"", "direction=\"receive\",transport=\"udp\"");
+    assert!(value("rate_bits_per_second", tcp) > 1e6);
+    assert!((1e5..2e6).contains(&value("rate_bits_per_second", udp)));
+    assert!((0.0..=1.0).contains(&value("lost_ratio", udp)));
+    let ended = value("end_timestamp_seconds", udp);
+    assert!(ended >= after.value("process_start_time_seconds"));
+    assert!(ended >= value("end_timestamp_seconds", tcp));
 }
 
 #[test]

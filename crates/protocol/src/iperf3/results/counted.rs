@@ -1,27 +1,33 @@
 //! What a linerate counted of one stream, as results carry it (clause 13.4).
 
-use measurement::sample::{CounterKind, WireTcpSample};
-use measurement::{StreamCounters, StreamSample, UdpSample};
+use measurement::sample::{CounterKind, WireStreamCounters, WireTcpSample};
+use measurement::{StreamCounters, StreamSample};
 use serde::Serialize;
 
 use crate::iperf3::json;
+use crate::iperf3::wire_names::WireUdpSample;
 
 /// [`StreamSample`] with the names that its fields have on the wire. It is read as a
 /// [`StreamSample`], which understands both.
 #[derive(Serialize)]
 pub(super) struct WireStreamSample {
     id: u32,
-    counters: StreamCounters,
+    counters: WireStreamCounters,
     #[serde(skip_serializing_if = "Option::is_none")]
     tcp: Option<WireTcpSample>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    udp: Option<UdpSample>,
+    udp: Option<WireUdpSample>,
 }
 
 impl From<StreamSample> for WireStreamSample {
     fn from(sample: StreamSample) -> Self {
         let StreamSample { id, counters, tcp, udp } = sample;
-        Self { id, counters, tcp: tcp.map(WireTcpSample::from), udp }
+        Self {
+            id,
+            counters: counters.into(),
+            tcp: tcp.map(WireTcpSample::from),
+            udp: udp.map(WireUdpSample::from),
+        }
     }
 }
 

@@ -7,12 +7,13 @@ use std::fmt;
 use measurement::outcome::CpuUse;
 use measurement::record::Neighbour;
 use measurement::sample::StreamCounter;
-use measurement::{PacingReport, Runtime, StreamCounters, StreamSample, TcpSample};
+use measurement::{Runtime, StreamCounters, StreamSample, TcpSample};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
 use super::engines::WireEngines;
 use super::{Detail, MOST_STREAMS, PeerEvidence, Results, StreamResult, json, missing};
+use crate::iperf3::wire_names::WirePacing;
 
 /// The results as a JSON document.
 #[derive(Serialize)]
@@ -34,7 +35,7 @@ struct Table<'a> {
     #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
     shared: &'a [Neighbour],
     #[serde(skip_serializing_if = "Option::is_none")]
-    pacing: Option<&'a PacingReport>,
+    pacing: Option<WirePacing>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a Runtime>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +86,7 @@ impl<'a> Document<'a> {
             linerate: Table {
                 rows: results.streams.iter().map(|one| Cells::new(one, detail)).collect(),
                 shared: if beside { &results.shared } else { &[] },
-                pacing: results.pacing.as_deref().filter(|_| beside),
+                pacing: results.pacing.as_deref().filter(|_| beside).cloned().map(WirePacing::from),
                 runtime: results.runtime.as_deref().filter(|_| beside),
                 engines: results.engines.as_deref().filter(|_| beside).map(WireEngines::from),
                 evidence: results.evidence.as_deref().filter(|_| detail == Detail::All),

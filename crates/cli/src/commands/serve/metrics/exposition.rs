@@ -11,7 +11,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
-use session::server::{ServerMetrics, Snapshot};
+use session::server::{LastResult, ServerMetrics, Snapshot};
 
 use super::process::Usage;
 
@@ -50,6 +50,7 @@ impl Collector for Counts {
         connections(&counts, &mut families)?;
         sessions(&counts, &mut families)?;
         payload(&counts, &mut families)?;
+        results(&self.counts.last_results(), &mut families)?;
         process(&Usage::now(), &mut families)
     }
 }
@@ -61,7 +62,7 @@ impl Counts {
             families.0.encode_descriptor("linerate_build", help, None, MetricType::Info)?;
         family.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
         let help = "When the server started, since the epoch.";
-        families.gauge(Name("linerate_start_time", Some(Unit::Seconds)), help, Some(self.started))
+        families.gauge(Name("process_start_time", Some(Unit::Seconds)), help, Some(self.started))
     }
 }
 
@@ -97,6 +98,27 @@ fn payload(counts: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     let help = "Payload of tests that have ended, by direction as the server sees it.";
     let moved = [("received", counts.received), ("sent", counts.sent)];
     families.counters(Name("linerate_payload", Some(Unit::Bytes)), help, "direction", &moved)
+}
+
+/// The last test of each transport and direction that ran to its end.
+fn results(results: &[LastResult], families: &mut Families<'_>) -> fmt::Result {
+    let unit = |name: &str| Some(Unit::Other(name.to_owned()));
+    let of = |value: fn(&LastResult) -> Option<f64>| {
+        let known = results.iter().filter_map(move |result| Some((result, value(result)?)));
+        known.collect::<Vec<_>>()
+    };
+    let help = "Rate of the last test.";
+    let rates = of(|result| Some(result.rate.bits_per_second() as f64));
+    families.results(Name("linerate_last_test_rate", unit("bits_per_second")), help, &rates)?;
+    let help = "Lost datagrams of the last test, as a share of those sent.";
+    let lost = of(|result| result.lost_ratio);
+    families.results(Name("linerate_last_test_lost", unit("ratio")), help, &lost)?;
+    let help = "Segments that the sender of the last test retransmitted.";
+    let again = of(|result| result.retransmits.map(|segments| segments as f64));
+    families.results(Name("linerate_last_test_retransmitted", unit("segments")), help, &again)?;
+    let help = "When the last test ended, since the epoch.";
+    let ended = of(|result| Some(result.ended_millis as f64 / 1000.0));
+    families.results(Name("linerate_last_test_end_timestamp", Some(Unit::Seconds)), help, &ended)
 }
 
 /// The process, under the names of Prometheus' client libraries.
@@ -139,6 +161,21 @@ impl Families<'_> {
         let mut family = self.0.encode_descriptor(name, help, unit, MetricType::Counter)?;
         for (value, count) in values {
             ConstCounter::new(*count).encode(family.encode_family(&[(label, *value)])?)?;
+        }
+        Ok(())
+    }
+
+    /// One gauge for each transport and direction; left out if there is none.
+    fn results(&mut self, name: Name, help: &str, values: &[(&LastResult, f64)]) -> fmt::Result {
+        if values.is_empty() {
+            return Ok(());
+        }
+        let Name(name, unit) = name;
+        let mut family = self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
+        for (result, value) in values {
+            let transport = result.transport.to_string().to_lowercase();
+            let labels = [("direction", result.direction.to_string()), ("transport", transport)];
+            ConstGauge::new(*value).encode(family.encode_family(&labels)?)?;
         }
         Ok(())
     }

@@ -43,6 +43,9 @@ impl Conversation<'_> {
         self.ticket.leave();
         self.observer.ended(&ending);
         self.count(&ending, was_let_in);
+        if ending == Ending::Completed {
+            self.server.metrics.keep(self.parameters.plan.transport, &sums.directions);
+        }
         self.log.ended(&Served {
             peer: self.peer,
             plan: Some(self.parameters.plan),
