@@ -11,11 +11,13 @@ use measurement::RecordSet;
 mod diagnosis;
 mod json;
 mod json_compact;
+mod latency;
 mod table;
 
 pub use diagnosis::Diagnosis;
 pub use json::Json;
 pub use json_compact::JsonCompact;
+pub use latency::Latency;
 pub use table::Table;
 
 /// An output format for records of tests, chosen by its name on the command line.
@@ -53,7 +55,7 @@ pub fn by_name(name: &str) -> Option<&'static dyn Export> {
 }
 
 /// All output formats for records, in the order in which `--help` lists them.
-pub const ALL: [&dyn Export; 4] = [&Table, &Diagnosis, &Json, &JsonCompact];
+pub const ALL: [&dyn Export; 5] = [&Table, &Diagnosis, &Latency::PLAIN, &Json, &JsonCompact];
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@ mod engines;
 pub mod export;
 pub mod folded;
 pub mod headline;
+mod histogram;
 pub mod host;
 pub mod import;
 pub mod iperf3;
@@ -24,3 +25,4 @@ pub mod terminal;
 pub mod verdict;
 
 pub use columns::{Cell, Columns, Emphasis};
+pub use histogram::Glyphs;

@@ -76,7 +76,7 @@ fn write_round_trips(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The ends of the test, as far as known, or the source of an imported record.
-fn origin(record: &TestRecord) -> String {
+pub(crate) fn origin(record: &TestRecord) -> String {
     let version = &record.origin.linerate;
     match (&record.peer, &record.origin.source) {
         (Some(peer), _) => heading(version, peer),

@@ -1,6 +1,7 @@
 //! `linerate latency`.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use campaign::search::Repeat;
@@ -9,9 +10,10 @@ use linux::event::StopSignals;
 use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Exchange, StreamOptions, TestPlan, Transport, Way};
-use report::export::Table;
+use report::export::{Export, Latency};
 use session::client::Request;
 
+use crate::charset;
 use crate::exit::UsageError;
 use crate::flags::{LatencyFlags, LatencyRow};
 use crate::progress::{Detail, Progress};
@@ -26,7 +28,9 @@ pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     let request = request(flags, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
     let results = runner.search(&mut Repeat::once(rows));
-    finish(&results, flags.output.format.or(&Table), flags.output.output.as_deref())
+    let screen = Latency { glyphs: charset::glyphs(), complete: flags.output.verbose };
+    let format: &dyn Export = flags.output.format.chosen().unwrap_or(&screen);
+    finish(&results, format, flags.output.output.as_deref())
 }
 
 /// Exchanges alone, then load with a probe beside it.
@@ -96,6 +100,7 @@ fn loads(flags: &LatencyFlags) -> Result<Vec<TestPlan>, UsageError> {
     let plan = |direction| {
         check(PlanDraft {
             omit: flags.omit,
+            interval: SAMPLING,
             options: options(flags, Transport::Tcp),
             ..draft(flags, Transport::Tcp, direction)
         })
@@ -119,3 +124,6 @@ fn check(draft: PlanDraft) -> Result<TestPlan, UsageError> {
 fn request(flags: &LatencyFlags, plan: TestPlan) -> Request {
     flags.server.request(plan, flags.exchange.cpus.as_ref(), &flags.output.tag)
 }
+
+/// So often the kernel is asked for the round-trip time of a connection with load.
+const SAMPLING: Duration = Duration::from_millis(250);
