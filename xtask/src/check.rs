@@ -22,6 +22,7 @@ mod map;
 mod names;
 mod opening;
 mod quick_start;
+mod sentences;
 mod supply;
 mod width;
 
@@ -92,7 +93,7 @@ impl Finding {
     }
 }
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     Rule { name: "circles", find: circles::find },
     Rule { name: "dependencies", find: dependencies::find },
     Rule { name: "length", find: length::find },
@@ -100,6 +101,7 @@ const RULES: [Rule; 9] = [
     Rule { name: "names", find: names::find },
     Rule { name: "opening", find: opening::find },
     Rule { name: "quick-start", find: quick_start::find },
+    Rule { name: "sentences", find: sentences::find },
     Rule { name: "supply", find: supply::find },
     Rule { name: "width", find: width::find },
 ];

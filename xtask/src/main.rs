@@ -17,6 +17,7 @@ mod hosts;
 mod models;
 mod output;
 mod packages;
+mod picture;
 mod proof;
 mod rules;
 mod schema;
@@ -61,6 +62,7 @@ enum Task {
     Faults(faults::Faults),
     Fuzz(fuzz::Fuzz),
     Models(models::Models),
+    Picture(picture::Picture),
     Proof(proof::Proof),
     Rules(rules::Rules),
     Schema(schema::Schema),
@@ -78,6 +80,7 @@ impl Task {
             Self::Faults(task) => task.run(),
             Self::Fuzz(task) => task.run(),
             Self::Models(task) => task.run(),
+            Self::Picture(task) => task.run(),
             Self::Proof(task) => task.run(),
             Self::Rules(task) => task.run(),
             Self::Schema(task) => task.run(),
