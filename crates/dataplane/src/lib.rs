@@ -21,6 +21,7 @@ mod stream;
 pub mod tcp;
 pub mod udp;
 mod worker_state;
+mod worker_statistics;
 mod workload;
 mod zerocopy_counters;
 
@@ -38,6 +39,7 @@ pub use pool::{OpenStream, Pool, RuntimeStatistics};
 pub use scratch::{BufferKind, BufferPlan, PayloadPattern, Scratch, segments};
 pub use shared_resources::{SharedResources, preopen_devices};
 pub use stream::{Step, Stream};
+pub use worker_statistics::WorkerStatistics;
 pub use zerocopy_counters::ZerocopyCounters;
 
 /// The time now, on the monotonic clock (`CLOCK_MONOTONIC`, clock_gettime(2)).

@@ -7,6 +7,7 @@
 
 pub mod bound;
 pub mod course;
+pub mod delay_variation;
 pub mod engine;
 pub mod environment;
 pub mod exchange;
@@ -36,6 +37,7 @@ pub mod verdict;
 
 pub use bound::{Bound, Effect};
 pub use course::Course;
+pub use delay_variation::DelayVariation;
 pub use engine::{Engine, EngineName, EngineUse, Engines, InPlace, Unusable};
 pub use environment::{Environment, Peer};
 pub use exchange::{Exchange, Way};
