@@ -11,6 +11,7 @@
 mod budget;
 mod control;
 mod counters;
+mod delay_variation;
 mod exchange;
 mod histogram;
 mod pacing;
@@ -30,6 +31,7 @@ pub use protocol::iperf3::CounterWidth as SequenceWidth;
 
 pub use budget::{Budget, Goal};
 pub use counters::Counters;
+pub use delay_variation::{VariationReading, VariationStatistics};
 pub use exchange::{
     Link, MAX_PENDING_CONNECTIONS, RequesterConfig, RoundTripStatistics, accept_responder,
     connect_requester, requester, responder,

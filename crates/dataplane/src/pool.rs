@@ -24,10 +24,10 @@ use portable_atomic::AtomicU64;
 
 use crate::control::{Report, ReportQueue, Reporter, STOP_SENDING, Stopper};
 use crate::counters::Counters;
+use crate::delay_variation::VariationStatistics;
 use crate::pacing::PacingStatistics;
 use crate::scratch::BufferPlan;
 use crate::stream::Stream;
-use crate::udp::VariationStatistics;
 use crate::worker_state::{WorkerState, WorkerTimes};
 use crate::worker_statistics::WorkerStatistics;
 use crate::workload::{Phase, StreamWorkload};

@@ -3,7 +3,6 @@
 //! [`ReceiveMethod`] of the [`Receiver`].
 
 mod account;
-mod delay_variation;
 mod engines;
 mod gro;
 mod gso;
@@ -19,7 +18,6 @@ mod sequence;
 mod uring_receive;
 mod uring_send;
 
-pub use delay_variation::{VariationReading, VariationStatistics};
 pub use engines::{Incoming, Outgoing, ReceiveEngine, SendEngine};
 pub use gro::Gro;
 pub use gso::Gso;

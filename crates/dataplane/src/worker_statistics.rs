@@ -1,7 +1,7 @@
 //! What a worker notes of its streams beside their counters.
 
+use crate::delay_variation::VariationStatistics;
 use crate::pacing::PacingStatistics;
-use crate::udp::VariationStatistics;
 
 /// The statistics of one worker thread: it alone writes them, any thread reads them.
 #[derive(Debug, Default)]

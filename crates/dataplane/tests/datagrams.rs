@@ -8,8 +8,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use linerate_dataplane::udp::VariationReading;
-use linerate_dataplane::{Budget, Pool, now, udp};
+use linerate_dataplane::{Budget, Pool, VariationReading, now, udp};
 use measurement::{StreamCounters, Timestamp};
 use protocol::iperf3::{CounterWidth, Header};
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod bufferbloat;
 pub mod course;
 pub mod delay_variation;
 pub mod engine;
@@ -36,6 +37,7 @@ pub mod units;
 pub mod verdict;
 
 pub use bound::{Bound, Effect};
+pub use bufferbloat::Bufferbloat;
 pub use course::Course;
 pub use delay_variation::DelayVariation;
 pub use engine::{Engine, EngineName, EngineUse, Engines, InPlace, Unusable};
@@ -50,7 +52,7 @@ pub use plan::{Direction, End, StreamOptions, TestPlan, Transport};
 pub use profile::{Profile, ProfileRow, ProfileSource, Task};
 pub use record::{RecordSet, StreamRecord, TestRecord};
 pub use remedy::Remedy;
-pub use responsiveness::{Bufferbloat, Grade, Responsiveness};
+pub use responsiveness::{Grade, Responsiveness};
 pub use round_trips::{Loaded, OneWay, Probe, RoundTrips, Spread};
 pub use rule::RuleId;
 pub use runtime::{MpuUse, Runtime};

@@ -1,12 +1,10 @@
-//! What load does to round trips: the delay that it adds, as a grade ([`Grade`]), and round trips
-//! per minute under load ([`Responsiveness`]).
+//! What round trips under load are worth: round trips per minute ([`Responsiveness`]), and a grade
+//! of the added delay ([`Grade`]).
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
-use crate::round_trips::{Loaded, Probe};
 
 /// Responsiveness under working conditions in round trips per minute (RPM), by the formula of
 /// draft-ietf-ippm-responsiveness (section "Final Calculations", its case without TLS) from the
@@ -32,12 +30,10 @@ pub struct Responsiveness {
 }
 
 impl Responsiveness {
-    /// The responsiveness of a path under load, from `probes` on a separate connection and from
-    /// `carrying`, round-trip times of the connection that carries the load. None: no probe was
-    /// answered.
-    pub fn from_times(probes: &[Probe], carrying: &[Duration]) -> Option<Self> {
-        let answered: Vec<_> = probes.iter().filter_map(|probe| probe.round_trip).collect();
-        let foreign_rpm = per_minute(&answered)?;
+    /// The responsiveness of a path under load, from round-trip times on a `separate` connection
+    /// and on the one that is `carrying` the load. None: there are none of the first.
+    pub fn from_times(separate: &[Duration], carrying: &[Duration]) -> Option<Self> {
+        let foreign_rpm = per_minute(separate)?;
         let loaded_rpm = per_minute(carrying);
         let rpm = loaded_rpm.map(|loaded| f64::midpoint(foreign_rpm, loaded));
         Some(Self { foreign_rpm, loaded_rpm, rpm })
@@ -100,40 +96,6 @@ impl fmt::Display for Grade {
     }
 }
 
-/// Bufferbloat: what load adds to the median round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bufferbloat {
-    /// Median round trip on the idle path.
-    pub idle: Duration,
-    /// Median round trip under load.
-    pub loaded: Duration,
-}
-
-impl Bufferbloat {
-    /// The bufferbloat of tests with a probe: the mean over them, as DSLReports takes that of both
-    /// directions. None: no test has answers both idle and under load.
-    pub fn of<'a>(tests: impl Iterator<Item = &'a Loaded>) -> Option<Self> {
-        let known: Vec<_> =
-            tests.filter(|test| test.idle.count > 0 && test.loaded.count > 0).collect();
-        let count = u32::try_from(known.len()).ok().filter(|count| *count > 0)?;
-        let mean = |of: fn(&Loaded) -> Duration| {
-            known.iter().map(|test| of(test)).sum::<Duration>() / count
-        };
-        let (idle, loaded) = (mean(|test| test.idle.times.p50), mean(|test| test.loaded.times.p50));
-        Some(Self { idle, loaded })
-    }
-
-    /// The delay that the load added; zero if round trips under load were shorter.
-    pub const fn added(&self) -> Duration {
-        self.loaded.saturating_sub(self.idle)
-    }
-
-    /// The grade of the added delay.
-    pub fn grade(&self) -> Grade {
-        Grade::of(self.added())
-    }
-}
-
 /// What the draft's trimmed mean keeps.
 const KEPT_PERCENT: usize = 95;
 /// Each grade, and the delay from which on it is a worse one.
@@ -148,20 +110,14 @@ const SCALE: [(Grade, Duration); 5] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::round_trips::{RoundTrips, Spread};
 
     const fn millis(millis: u64) -> Duration {
         Duration::from_millis(millis)
     }
 
-    fn probes(times: impl Iterator<Item = u64>) -> Vec<Probe> {
-        let probe = |time| Probe { round_trip: Some(millis(time)), ..Probe::default() };
-        times.map(probe).collect()
-    }
-
     #[test]
     fn both_kinds_of_connection_weigh_the_same() {
-        let found = Responsiveness::from_times(&probes([20; 10].into_iter()), &[millis(60); 3]);
+        let found = Responsiveness::from_times(&[millis(20); 10], &[millis(60); 3]);
         let found = found.expect("answers");
         assert!((found.foreign_rpm - 3_000.0).abs() < 1e-6, "{found:?}");
         assert!((found.loaded_rpm.expect("known") - 1_000.0).abs() < 1e-6, "{found:?}");
@@ -170,11 +126,11 @@ mod tests {
 
     #[test]
     fn the_longest_twentieth_is_left_out() {
-        let times = [10; 95].into_iter().chain([5_000; 5]);
-        let found = Responsiveness::from_times(&probes(times), &[]).expect("answers");
+        let times = [[millis(10); 95].as_slice(), &[millis(5_000); 5]].concat();
+        let found = Responsiveness::from_times(&times, &[]).expect("answers");
         assert!((found.foreign_rpm - 6_000.0).abs() < 1e-6, "{found:?}");
         assert_eq!((found.loaded_rpm, found.rpm), (None, None));
-        assert_eq!(Responsiveness::from_times(&[Probe::default()], &[millis(1)]), None);
+        assert_eq!(Responsiveness::from_times(&[], &[millis(1)]), None);
     }
 
     #[test]
@@ -186,24 +142,5 @@ mod tests {
         assert_eq!(Grade::of(millis(399)), Grade::D);
         assert_eq!(Grade::scale(), "A+ <5, A <30, B <60, C <200, D <400, F");
         assert_eq!(serde_json::to_string(&Grade::APlus).expect("text"), "\"A+\"");
-    }
-
-    #[test]
-    fn the_bufferbloat_is_the_mean_of_both_directions() {
-        let trips = |count, at| RoundTrips {
-            times: Spread { p50: millis(at), ..Spread::default() },
-            ..RoundTrips::counted(count, 0, millis(1_000))
-        };
-        let test = |idle, loaded| Loaded {
-            idle: trips(5, idle),
-            loaded: trips(5, loaded),
-            ..Loaded::default()
-        };
-        let unanswered = Loaded { idle: trips(5, 9), loaded: trips(0, 0), ..Loaded::default() };
-        let tests = [test(10, 110), test(10, 30), unanswered];
-        let found = Bufferbloat::of(tests.iter()).expect("known");
-        assert_eq!((found.idle, found.added(), found.grade()), (millis(10), millis(60), Grade::C));
-        assert_eq!(Bufferbloat::of([test(3, 2)].iter()).expect("known").added(), millis(0));
-        assert_eq!(Bufferbloat::of(tests[2..].iter()), None);
     }
 }

@@ -15,6 +15,7 @@ pub mod host;
 pub mod import;
 pub mod iperf3;
 mod judgement;
+pub mod latency;
 mod notes;
 mod pacing;
 pub mod page;

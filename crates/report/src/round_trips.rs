@@ -7,8 +7,6 @@ use measurement::{Loaded, OneWay, RoundTrips, Spread, TestRecord};
 
 use crate::columns::{Cell, Emphasis};
 
-pub(crate) mod screen;
-
 /// Head of the table of round-trip times.
 pub(crate) fn head() -> Vec<Cell> {
     let head = [
@@ -38,7 +36,7 @@ pub(crate) fn rows(record: &TestRecord, title: &str) -> Vec<Vec<Cell>> {
 }
 
 /// Whole numbers, unless there are but few.
-fn rate(per_second: f64) -> String {
+pub(crate) fn rate(per_second: f64) -> String {
     if per_second < 10.0 {
         return format!("{per_second:.1}");
     }
@@ -74,7 +72,7 @@ pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
 }
 
 /// Notes on how requests were sent.
-fn remarks(record: &TestRecord) -> impl Iterator<Item = String> {
+pub(crate) fn remarks(record: &TestRecord) -> impl Iterator<Item = String> {
     let shared = record.plan.exchange.is_some_and(|exchange| exchange.busy).then(|| {
         "both ends polled: the times leave out what it takes to wake a process".to_owned()
     });
@@ -87,7 +85,7 @@ fn remarks(record: &TestRecord) -> impl Iterator<Item = String> {
 }
 
 /// The note on probes without answers.
-fn unanswered(latency: &Loaded) -> Option<String> {
+pub(crate) fn unanswered(latency: &Loaded) -> Option<String> {
     let none = latency.idle.count == 0 || latency.loaded.count == 0;
     none.then(|| "no probe was answered: does a firewall drop UDP?".to_owned())
 }

@@ -2,6 +2,7 @@
 
 use linerate_report::Glyphs;
 use linerate_report::export::{Export, Latency};
+use linerate_report::latency::Remarks;
 use measurement::RecordSet;
 
 fn records() -> RecordSet {
@@ -24,7 +25,7 @@ fn seen(text: &str) -> String {
 #[test]
 fn the_answer_comes_first_and_all_fits_a_terminal() {
     for glyphs in [Glyphs::Ascii, Glyphs::Braille] {
-        let text = seen(&screen(&records(), Latency { glyphs, complete: false }));
+        let text = seen(&screen(&records(), Latency { glyphs, remarks: Remarks::Few }));
         // With a line for the prompt.
         assert!(text.lines().count() < 24, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -40,13 +41,13 @@ fn files_and_old_terminals_get_ascii() {
 
 #[test]
 fn a_terminal_gets_braille() {
-    let format = Latency { glyphs: Glyphs::Braille, complete: false };
+    let format = Latency { glyphs: Glyphs::Braille, remarks: Remarks::Few };
     insta::assert_snapshot!(seen(&screen(&records(), format)));
 }
 
 #[test]
 fn verdicts_and_notes_are_there_if_asked_for() {
-    let complete = Latency { complete: true, ..Latency::PLAIN };
+    let complete = Latency { remarks: Remarks::All, ..Latency::PLAIN };
     let text = screen(&records(), complete);
     assert!(text.contains("verdict: TCP send"), "{text}");
     assert!(text.contains("of it on the way there"), "{text}");

@@ -5,8 +5,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::udp::VariationReading;
-use dataplane::{Counters, OpenStream, Pool};
+use dataplane::{Counters, OpenStream, Pool, VariationReading};
 use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{
     ByteSize, Course, DelayVariation, End, Engines, PacingReport, PacingWay, Runtime, Sample,

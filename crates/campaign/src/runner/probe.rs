@@ -108,13 +108,14 @@ fn join(record: &mut TestRecord, probe: &TestRecord, asked: Timestamp, every: Du
     let warm = start.after(WARM_UP);
     let (idle, loaded) = (between(warm, asked), between(base, stopped));
     let after: &[Probe] = between(stopped.after(SETTLE), Timestamp::from_nanos(u64::MAX));
+    let answered: Vec<_> = loaded.iter().filter_map(|probe| probe.round_trip).collect();
     let mut latency = Loaded {
         every,
         idle: RoundTrips::from_probes(idle, asked.since(warm)),
         loaded: RoundTrips::from_probes(loaded, stopped.since(base)),
         one_way: one_way::estimate(idle, loaded, after),
         grade: None,
-        responsiveness: Responsiveness::from_times(loaded, &carrying(record, base, stopped)),
+        responsiveness: Responsiveness::from_times(&answered, &carrying(record, base, stopped)),
     };
     latency.grade = Bufferbloat::of(std::iter::once(&latency)).map(|bloat| bloat.grade());
     record.outcome.latency = Some(latency);

@@ -11,6 +11,7 @@ use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Exchange, StreamOptions, TestPlan, Transport, Way};
 use report::export::{Export, Latency};
+use report::latency::Remarks;
 use session::client::Request;
 
 use crate::charset;
@@ -28,7 +29,8 @@ pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     let request = request(flags, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
     let results = runner.search(&mut Repeat::once(rows));
-    let screen = Latency { glyphs: charset::glyphs(), complete: flags.output.verbose };
+    let remarks = if flags.output.verbose { Remarks::All } else { Remarks::Few };
+    let screen = Latency { glyphs: charset::glyphs(), remarks };
     let format: &dyn Export = flags.output.format.chosen().unwrap_or(&screen);
     finish(&results, format, flags.output.output.as_deref())
 }

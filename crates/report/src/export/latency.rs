@@ -6,7 +6,7 @@ use measurement::RecordSet;
 
 use super::{Audience, Export};
 use crate::histogram::Glyphs;
-use crate::round_trips::screen;
+use crate::latency::{self, Remarks};
 
 /// Output format `latency`: the delay that load adds, its grade, round trips per minute, and the
 /// distribution of the round-trip times.
@@ -14,13 +14,13 @@ use crate::round_trips::screen;
 pub struct Latency {
     /// Characters of the histogram.
     pub glyphs: Glyphs,
-    /// Whether verdicts and notes follow, and not only their number.
-    pub complete: bool,
+    /// What stands below the numbers.
+    pub remarks: Remarks,
 }
 
 impl Latency {
     /// The format as its name on the command line gives it, the same for every terminal.
-    pub const PLAIN: Self = Self { glyphs: Glyphs::Ascii, complete: false };
+    pub const PLAIN: Self = Self { glyphs: Glyphs::Ascii, remarks: Remarks::Few };
 }
 
 impl Export for Latency {
@@ -37,6 +37,6 @@ impl Export for Latency {
     }
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-        screen::write(records, *self, out)
+        latency::write(records, self.glyphs, self.remarks, out)
     }
 }

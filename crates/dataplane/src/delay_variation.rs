@@ -11,7 +11,7 @@ pub struct VariationStatistics(Histogram<BITS>);
 
 impl VariationStatistics {
     /// Counts a pair of datagrams whose delays differ by `nanos`. Only the worker thread calls it.
-    pub(super) fn add(&self, nanos: u64) {
+    pub(crate) fn add(&self, nanos: u64) {
         self.0.add(nanos);
     }
 }

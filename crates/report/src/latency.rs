@@ -7,13 +7,27 @@ use measurement::units::group_thousands;
 use measurement::{Bufferbloat, Grade, Loaded, RecordSet, RoundTrips, Spread, Stamp, Way};
 
 use crate::columns::{Cell, Columns, Emphasis};
-use crate::export::Latency;
-use crate::histogram::Axis;
+use crate::histogram::{Axis, Glyphs};
 use crate::runs::{Run, numbered};
-use crate::{judgement, notes, terminal, verdict};
+use crate::{judgement, notes, round_trips, terminal, verdict};
+
+/// What stands below the numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Remarks {
+    /// What makes a row INVALID, and how many rows are SUSPECT.
+    #[default]
+    Few,
+    /// Verdicts and notes.
+    All,
+}
 
 /// Writes the screen.
-pub(crate) fn write(records: &RecordSet, how: Latency, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(
+    records: &RecordSet,
+    glyphs: Glyphs,
+    remarks: Remarks,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Some(first) = records.records.first() else { return Ok(()) };
     let runs = numbered(&records.records);
     let rows: Vec<_> = runs.iter().flat_map(rows).collect();
@@ -23,12 +37,14 @@ pub(crate) fn write(records: &RecordSet, how: Latency, out: &mut dyn Write) -> i
     }
     write_answer(&runs, out)?;
     write_percentiles(&rows, out)?;
-    write_histograms(&rows, how, out)?;
-    if how.complete {
-        verdict::write_short(&runs, out)?;
-        return notes::write(&runs, out);
+    write_histograms(&rows, glyphs, out)?;
+    match remarks {
+        Remarks::Few => write_doubts(&runs, out),
+        Remarks::All => {
+            verdict::write_short(&runs, out)?;
+            notes::write(&runs, out)
+        }
     }
-    write_doubts(&runs, out)
 }
 
 /// Round trips with their title.
@@ -84,7 +100,7 @@ fn row_of_load(title: String, load: String, latency: &Loaded) -> Vec<Cell> {
     let added = bloat.map(|bloat| format!("+{}", time(bloat.added()))).unwrap_or_default();
     let grade = bloat.map(|bloat| bloat.grade().to_string()).unwrap_or_default();
     let rpm = latency.responsiveness.and_then(|found| found.rpm);
-    let rpm = rpm.map(super::rate).unwrap_or_default();
+    let rpm = rpm.map(round_trips::rate).unwrap_or_default();
     vec![title.into(), added.into(), Cell::new(grade, Emphasis::Strong), load.into(), rpm.into()]
 }
 
@@ -111,7 +127,7 @@ fn percentiles(row: &Row) -> Vec<Cell> {
 }
 
 /// Histograms of the probes; of the requests if there were no probes.
-fn write_histograms(rows: &[Row], how: Latency, out: &mut dyn Write) -> io::Result<()> {
+fn write_histograms(rows: &[Row], glyphs: Glyphs, out: &mut dyn Write) -> io::Result<()> {
     let has_probes = rows.iter().any(|row| row.is_probe);
     let shown = || rows.iter().filter(|row| row.is_probe == has_probes);
     let Some(axis) = Axis::over(shown().map(|row| &row.trips.histogram[..])) else {
@@ -120,7 +136,7 @@ fn write_histograms(rows: &[Row], how: Latency, out: &mut dyn Write) -> io::Resu
     let width = rows.iter().map(|row| row.title.chars().count()).max().unwrap_or(0);
     writeln!(out)?;
     for row in shown() {
-        let bars = axis.draw(&row.trips.histogram, how.glyphs);
+        let bars = axis.draw(&row.trips.histogram, glyphs);
         let title = format!("{:width$}   {bars}", row.title);
         writeln!(out, "  {}", title.trim_end())?;
     }
@@ -134,9 +150,9 @@ fn write_doubts(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let mut lines: Vec<String> = Vec::new();
     for (record, run) in runs {
         let title = record.plan.title() + run;
-        let unanswered = record.outcome.latency.as_ref().and_then(super::unanswered);
+        let unanswered = record.outcome.latency.as_ref().and_then(round_trips::unanswered);
         let notes = record.outcome.notes.iter().cloned().chain(unanswered);
-        let notes = notes.chain(super::remarks(record));
+        let notes = notes.chain(round_trips::remarks(record));
         lines.extend(notes.map(|note| format!("note: {title}: {note}")));
         let doubts = judgement::doubts(record).into_iter();
         let invalid = doubts.filter(|(stamp, _)| *stamp == Stamp::Invalid);
