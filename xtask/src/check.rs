@@ -22,6 +22,7 @@ mod map;
 mod names;
 mod opening;
 mod quick_start;
+mod sentences;
 mod supply;
 mod width;
 mod words;
@@ -103,6 +104,7 @@ const RULES: [Rule; 10] = [
     Rule { name: "names", find: names::find },
     Rule { name: "opening", find: opening::find },
     Rule { name: "quick-start", find: quick_start::find },
+    Rule { name: "sentences", find: sentences::find },
     Rule { name: "supply", find: supply::find },
     Rule { name: "width", find: width::find },
     Rule { name: "words", find: words::find },

@@ -18,6 +18,7 @@ mod messages;
 mod models;
 mod output;
 mod packages;
+mod picture;
 mod proof;
 mod rules;
 mod schema;
@@ -63,6 +64,7 @@ enum Task {
     Fuzz(fuzz::Fuzz),
     Messages(messages::Messages),
     Models(models::Models),
+    Picture(picture::Picture),
     Proof(proof::Proof),
     Rules(rules::Rules),
     Schema(schema::Schema),
@@ -81,6 +83,7 @@ impl Task {
             Self::Fuzz(task) => task.run(),
             Self::Messages(task) => task.run(),
             Self::Models(task) => task.run(),
+            Self::Picture(task) => task.run(),
             Self::Proof(task) => task.run(),
             Self::Rules(task) => task.run(),
             Self::Schema(task) => task.run(),

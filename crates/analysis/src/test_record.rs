@@ -448,6 +448,7 @@ fn outcome(direction: Direction) -> DirectionOutcome {
         retransmits: None,
         datagrams: None,
         jitter_seconds: None,
+        ipdv: None,
         fairness: None,
         pacing: None,
         engines: Engines::default(),

@@ -63,6 +63,16 @@ impl<const BITS: u32> Reading<BITS> {
         reading
     }
 
+    /// The values that came after an `earlier` reading of the same histograms; the largest of them
+    /// is the upper end of its bucket.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        let pairs = self.counts.iter().zip(&earlier.counts);
+        let counts: Vec<_> = pairs.map(|(now, then)| now.saturating_sub(*then)).collect();
+        let last = counts.iter().rposition(|count| *count > 0);
+        let largest = last.map_or(0, |last| upper_end(BITS, last).min(self.largest));
+        Self { counts, largest }
+    }
+
     /// How many values there are.
     pub(crate) fn count(&self) -> u64 {
         self.counts.iter().sum()

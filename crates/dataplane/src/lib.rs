@@ -11,6 +11,7 @@
 mod budget;
 mod control;
 mod counters;
+mod delay_variation;
 mod exchange;
 mod histogram;
 mod pacing;
@@ -21,6 +22,7 @@ mod stream;
 pub mod tcp;
 pub mod udp;
 mod worker_state;
+mod worker_statistics;
 mod workload;
 mod zerocopy_counters;
 
@@ -29,6 +31,7 @@ pub use protocol::iperf3::CounterWidth as SequenceWidth;
 
 pub use budget::{Budget, Goal};
 pub use counters::Counters;
+pub use delay_variation::{VariationReading, VariationStatistics};
 pub use exchange::{
     Link, MAX_PENDING_CONNECTIONS, RequesterConfig, RoundTripStatistics, accept_responder,
     connect_requester, requester, responder,
@@ -38,6 +41,7 @@ pub use pool::{OpenStream, Pool, RuntimeStatistics};
 pub use scratch::{BufferKind, BufferPlan, PayloadPattern, Scratch, segments};
 pub use shared_resources::{SharedResources, preopen_devices};
 pub use stream::{Step, Stream};
+pub use worker_statistics::WorkerStatistics;
 pub use zerocopy_counters::ZerocopyCounters;
 
 /// The time now, on the monotonic clock (`CLOCK_MONOTONIC`, clock_gettime(2)).

@@ -24,10 +24,12 @@ use portable_atomic::AtomicU64;
 
 use crate::control::{Report, ReportQueue, Reporter, STOP_SENDING, Stopper};
 use crate::counters::Counters;
+use crate::delay_variation::VariationStatistics;
 use crate::pacing::PacingStatistics;
 use crate::scratch::BufferPlan;
 use crate::stream::Stream;
 use crate::worker_state::{WorkerState, WorkerTimes};
+use crate::worker_statistics::WorkerStatistics;
 use crate::workload::{Phase, StreamWorkload};
 
 /// A stream of a test that is connected and ready to start, with its counters.
@@ -57,7 +59,7 @@ pub struct Pool {
     /// The use of each MPU when the streams started.
     before: OnceLock<Vec<Utilisation>>,
     /// The statistics of the paced streams of each MPU.
-    pacing: Vec<Arc<PacingStatistics>>,
+    statistics: Vec<Arc<WorkerStatistics>>,
     done: Arc<EventFd>,
 }
 
@@ -98,13 +100,13 @@ impl Pool {
         is_wanted: &mut dyn FnMut() -> bool,
     ) -> io::Result<Self> {
         let mpus = cpus.len().min(streams.len()).max(1);
-        let pacing: Vec<Arc<PacingStatistics>> = (0..mpus).map(|_| Arc::default()).collect();
-        let shared = pacing.clone();
+        let statistics: Vec<Arc<WorkerStatistics>> = (0..mpus).map(|_| Arc::default()).collect();
+        let shared = statistics.clone();
         let state = move |mpu: usize| WorkerState::new(memory, Arc::clone(&shared[mpu]));
         let builder = Builder::new(mpus).name("worker").module(state);
         let builder = if pin { builder.pin(cpus) } else { builder };
         let parties = u32::try_from(streams.len() + 1).unwrap_or(u32::MAX);
-        let mut pool = Self::without_streams(builder.start()?, pacing, parties)?;
+        let mut pool = Self::without_streams(builder.start()?, statistics, parties)?;
         pool.add_streams(streams);
         pool.wait_for_arrival(parties - 1, is_wanted)
     }
@@ -112,7 +114,7 @@ impl Pool {
     /// A pool whose barrier is for so many `parties`: the streams and the host.
     fn without_streams(
         context: Context,
-        pacing: Vec<Arc<PacingStatistics>>,
+        statistics: Vec<Arc<WorkerStatistics>>,
         parties: u32,
     ) -> io::Result<Self> {
         Ok(Self {
@@ -127,7 +129,7 @@ impl Pool {
             }),
             late_reports: AtomicU64::new(0),
             before: OnceLock::new(),
-            pacing,
+            statistics,
             done: Arc::new(EventFd::new()?),
             context,
         })
@@ -326,7 +328,12 @@ impl Pool {
 
     /// The pacing statistics of each MPU (worker thread).
     pub fn pacing(&self) -> impl Iterator<Item = &PacingStatistics> {
-        self.pacing.iter().map(Arc::as_ref)
+        self.statistics.iter().map(|worker| &worker.pacing)
+    }
+
+    /// The delay variation that the UDP receivers of each MPU (worker thread) saw.
+    pub fn variation(&self) -> impl Iterator<Item = &VariationStatistics> {
+        self.statistics.iter().map(|worker| &worker.variation)
     }
 
     /// The number, from 0, of the MPU (worker thread) that runs the stream at `index` of the list

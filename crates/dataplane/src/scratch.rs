@@ -8,7 +8,7 @@ use linux::udp::{
     MAX_GSO_PAYLOAD, MAX_GSO_SEGMENTS, MAX_GSO_SEGMENTS_SINCE_6_9, ReceiveBatch, SendBatch,
 };
 
-use crate::pacing::PacingStatistics;
+use crate::worker_statistics::WorkerStatistics;
 
 /// The size and the content of the buffers of one worker thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,12 +67,12 @@ pub struct Scratch {
     pub outgoing: SendBatch,
     /// The slots that UDP receivers read into. One of one byte in a TCP test.
     pub incoming: ReceiveBatch,
-    /// The statistics of the paced senders of this MPU.
-    pub pacing: Arc<PacingStatistics>,
+    /// What this MPU notes of its streams.
+    pub statistics: Arc<WorkerStatistics>,
 }
 
 impl Scratch {
-    pub(crate) fn new(memory: BufferPlan, pacing: Arc<PacingStatistics>) -> io::Result<Self> {
+    pub(crate) fn new(memory: BufferPlan, statistics: Arc<WorkerStatistics>) -> io::Result<Self> {
         let block = memory.block.max(1);
         let payload = memory.pattern.bytes(block)?;
         let (slots, slot) = incoming(memory.kind, block);
@@ -90,7 +90,7 @@ impl Scratch {
             buffer,
             outgoing: SendBatch::new(datagrams, length, &payload),
             incoming: ReceiveBatch::new(slots, slot),
-            pacing,
+            statistics,
         })
     }
 

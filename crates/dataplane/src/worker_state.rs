@@ -8,8 +8,8 @@ use std::time::Duration;
 use measurement::Timestamp;
 use portable_atomic::AtomicU64;
 
-use crate::pacing::PacingStatistics;
 use crate::scratch::{BufferPlan, Scratch};
+use crate::worker_statistics::WorkerStatistics;
 
 /// The buffers of one MPU, one set for all of its streams, and how far these are.
 pub(crate) struct WorkerState {
@@ -29,9 +29,9 @@ impl mars::Module for WorkerState {
 }
 
 impl WorkerState {
-    pub(crate) fn new(memory: BufferPlan, pacing: Arc<PacingStatistics>) -> io::Result<Self> {
+    pub(crate) fn new(memory: BufferPlan, statistics: Arc<WorkerStatistics>) -> io::Result<Self> {
         Ok(Self {
-            scratch: Scratch::new(memory, pacing)?,
+            scratch: Scratch::new(memory, statistics)?,
             streams: 0,
             is_sending_over: false,
             started: None,
@@ -42,7 +42,7 @@ impl WorkerState {
     /// Adds the time that the MPU has spun since the last call; `spun` is its total so far.
     pub(crate) fn note_spinning(&mut self, spun: Duration) {
         if spun > self.spun {
-            self.scratch.pacing.spun(spun.saturating_sub(self.spun));
+            self.scratch.statistics.pacing.spun(spun.saturating_sub(self.spun));
             self.spun = spun;
         }
     }

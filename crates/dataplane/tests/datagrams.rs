@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use linerate_dataplane::{Budget, Pool, now, udp};
+use linerate_dataplane::{Budget, Pool, VariationReading, now, udp};
 use measurement::{StreamCounters, Timestamp};
 use protocol::iperf3::{CounterWidth, Header};
 
@@ -180,6 +180,23 @@ fn jitter_of(sent: impl Fn(u64, Timestamp) -> Timestamp) -> Duration {
         std::thread::sleep(Duration::from_millis(1));
     }
     Duration::from_nanos(bench.counted(150).jitter_nanos)
+}
+
+/// Every second datagram seems to take 50 ms less, and the one between them more.
+#[test]
+fn datagrams_delayed_by_turns_vary_by_the_delay() {
+    let bench = Bench::new(CounterWidth::Bits64);
+    let delay = Duration::from_millis(50);
+    for number in 1..=100 {
+        let sent = if number % 2 == 0 { now().after(delay) } else { now() };
+        bench.send_number(number, sent);
+    }
+    bench.counted(100);
+    // It is noted before the datagram is counted.
+    let found = VariationReading::take(bench.pool.variation()).since(None).expect("pairs");
+    assert_eq!(found.pairs, 99);
+    let median = Duration::from_nanos(found.nanos.p50);
+    assert!((40..=60).contains(&median.as_millis()), "{found:?}");
 }
 
 /// As exact as a header has it.

@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod bufferbloat;
 pub mod course;
+pub mod delay_variation;
 mod differences;
 pub mod engine;
 pub mod environment;
@@ -22,6 +24,7 @@ mod probes;
 pub mod profile;
 pub mod record;
 pub mod remedy;
+pub mod responsiveness;
 pub mod round_trips;
 mod row;
 pub mod rule;
@@ -37,7 +40,9 @@ pub mod units;
 pub mod verdict;
 
 pub use bound::{Bound, Effect};
+pub use bufferbloat::Bufferbloat;
 pub use course::Course;
+pub use delay_variation::DelayVariation;
 pub use engine::{Engine, EngineName, EngineUse, Engines, InPlace, Unusable};
 pub use environment::{Environment, Peer};
 pub use exchange::{Exchange, Way};
@@ -50,6 +55,7 @@ pub use plan::{Direction, End, StreamOptions, TestPlan, Transport};
 pub use profile::{Profile, ProfileRow, ProfileSource, Task};
 pub use record::{RecordSet, StreamRecord, TestRecord};
 pub use remedy::Remedy;
+pub use responsiveness::{Grade, Responsiveness};
 pub use round_trips::{Loaded, OneWay, Probe, RoundTrips, Spread};
 pub use rule::RuleId;
 pub use run_event::RunEvent;

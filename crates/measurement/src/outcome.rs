@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::delay_variation::DelayVariation;
 use crate::engine::Engines;
 use crate::pacing::PacingReport;
 use crate::round_trips::{Loaded, RoundTrips};
@@ -206,6 +207,10 @@ pub struct DirectionOutcome {
     /// none: several datagrams share one time of sending or arrival (GSO, GRO).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter_seconds: Option<f64>,
+    /// UDP: delay variation at the receiver (IPDV, RFC 3393), all streams together; none: as for the
+    /// jitter, or the receiver does not report it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ipdv: Option<DelayVariation>,
     /// Fairness of the delivered rates; none: there is one stream, or they are not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fairness: Option<Fairness>,
@@ -234,6 +239,7 @@ impl DirectionOutcome {
             retransmits: None,
             datagrams: None,
             jitter_seconds: None,
+            ipdv: None,
             fairness: None,
             pacing: None,
             engines: Engines::default(),

@@ -1,10 +1,12 @@
 //! Results of requests and responses: round-trip times and losses ([`RoundTrips`]), single probes
 //! ([`Probe`]), and times before and during a load ([`Loaded`], [`OneWay`]).
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::responsiveness::{Grade, Responsiveness};
 use crate::units::Timestamp;
 
 /// Round-trip times of a test, or of a part of it.
@@ -98,9 +100,28 @@ impl RoundTrips {
     pub fn from_probes(probes: &[Probe], span: Duration) -> Self {
         let times: Vec<_> = probes.iter().filter_map(|probe| probe.round_trip).collect();
         let lost = (probes.len() - times.len()) as u64;
-        Self { times: Spread::from_times(&times), ..Self::counted(times.len() as u64, lost, span) }
+        Self {
+            times: Spread::from_times(&times),
+            histogram: histogram(&times),
+            ..Self::counted(times.len() as u64, lost, span)
+        }
     }
 }
+
+/// Histogram of `times`, in buckets as wide as one part in 256 of their values.
+fn histogram(times: &[Duration]) -> Vec<(u64, u64)> {
+    let nanos = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let largest = times.iter().map(nanos).max().unwrap_or(0);
+    let mut buckets = BTreeMap::new();
+    for nanos in times.iter().map(nanos) {
+        let fill = (1 << nanos.max(1).ilog2().saturating_sub(PRECISION_BITS)) - 1;
+        *buckets.entry((nanos | fill).min(largest)).or_default() += 1;
+    }
+    buckets.into_iter().collect()
+}
+
+/// Significant bits of a bucket's limit, after the first.
+const PRECISION_BITS: u32 = 8;
 
 impl Spread {
     /// Distribution of `times`, with exact quantiles; all zero if `times` is empty.
@@ -156,6 +177,12 @@ pub struct Loaded {
     /// One-way delays. None: the offset of the clocks is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub one_way: Option<OneWay>,
+    /// Grade of the delay that the load added to the median. None: there are no answers to compare.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub grade: Option<Grade>,
+    /// Round trips per minute under load. None: no probe was answered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub responsiveness: Option<Responsiveness>,
 }
 
 /// One-way delays before and during a test.
@@ -207,5 +234,16 @@ mod tests {
         let trips = RoundTrips::from_probes(&[came, Probe::default()], Duration::from_secs(2));
         assert_eq!((trips.count, trips.lost, trips.times.max), (1, 1, micros(30)));
         assert!((trips.rate - 0.5).abs() < 1e-9);
+        assert_eq!(trips.histogram, [(30_000, 1)]);
+    }
+
+    #[test]
+    fn a_bucket_has_times_that_are_nearly_equal() {
+        let nanos = [100, 100, 1_000_000, 1_001_000, 1_300_000].map(Duration::from_nanos);
+        let buckets = histogram(&nanos);
+        assert_eq!(buckets.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [2, 2, 1]);
+        assert_eq!((buckets[0].0, buckets[2].0), (100, 1_300_000));
+        assert!((1_001_000..1_005_000).contains(&buckets[1].0), "{buckets:?}");
+        assert_eq!(histogram(&[]), []);
     }
 }

@@ -54,6 +54,11 @@ impl Cell {
         Self { text, emphasis }
     }
 
+    /// The text between the escape sequences of its emphasis.
+    pub(crate) fn shown(&self) -> String {
+        format!("{}{}{}", self.emphasis.begin(), self.text, self.emphasis.end())
+    }
+
     fn width(&self) -> usize {
         self.text.chars().count()
     }
@@ -142,7 +147,7 @@ impl Columns {
 
 fn push_cell(line: &mut String, cell: &Cell, width: usize, left: bool) {
     let padding = " ".repeat(width - cell.width());
-    let text = format!("{}{}{}", cell.emphasis.begin(), cell.text, cell.emphasis.end());
+    let text = cell.shown();
     if left {
         line.push_str(&text);
         line.push_str(&padding);

@@ -13,6 +13,7 @@ mod diagnosis;
 mod json;
 mod json_compact;
 mod json_stream;
+mod latency;
 mod table;
 
 pub use details::Details;
@@ -20,6 +21,7 @@ pub use diagnosis::Diagnosis;
 pub use json::Json;
 pub use json_compact::JsonCompact;
 pub use json_stream::{JsonStream, write_event};
+pub use latency::Latency;
 pub use table::Table;
 
 /// An output format for records of tests, chosen by its name on the command line.
@@ -57,7 +59,8 @@ pub fn by_name(name: &str) -> Option<&'static dyn Export> {
 }
 
 /// All output formats for records, in the order in which `--help` lists them.
-pub const ALL: [&dyn Export; 6] = [&Table, &Details, &Diagnosis, &Json, &JsonCompact, &JsonStream];
+pub const ALL: [&dyn Export; 7] =
+    [&Table, &Details, &Diagnosis, &Latency::PLAIN, &Json, &JsonCompact, &JsonStream];
 
 #[cfg(test)]
 mod tests {

@@ -10,10 +10,12 @@ mod engines;
 pub mod export;
 pub mod folded;
 pub mod headline;
+mod histogram;
 pub mod host;
 pub mod import;
 pub mod iperf3;
 mod judgement;
+pub mod latency;
 mod notes;
 mod pacing;
 pub mod page;
@@ -25,3 +27,4 @@ pub mod terminal;
 pub mod verdict;
 
 pub use columns::{Cell, Columns, Emphasis};
+pub use histogram::Glyphs;

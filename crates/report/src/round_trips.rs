@@ -36,7 +36,7 @@ pub(crate) fn rows(record: &TestRecord, title: &str) -> Vec<Vec<Cell>> {
 }
 
 /// Whole numbers, unless there are but few.
-fn rate(per_second: f64) -> String {
+pub(crate) fn rate(per_second: f64) -> String {
     if per_second < 10.0 {
         return format!("{per_second:.1}");
     }
@@ -66,7 +66,13 @@ fn row(title: String, trips: &RoundTrips) -> Vec<Cell> {
 
 /// Notes on the round-trip times.
 pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
-    let added = record.outcome.latency.as_ref().and_then(added);
+    let latency = record.outcome.latency.as_ref();
+    let probed = latency.and_then(|latency| unanswered(latency).or_else(|| added(latency)));
+    probed.into_iter().chain(remarks(record)).collect()
+}
+
+/// Notes on how requests were sent.
+pub(crate) fn remarks(record: &TestRecord) -> impl Iterator<Item = String> {
     let shared = record.plan.exchange.is_some_and(|exchange| exchange.busy).then(|| {
         "both ends polled: the times leave out what it takes to wake a process".to_owned()
     });
@@ -75,16 +81,18 @@ pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
         let count = group_thousands(trips.unsent);
         format!("{count} requests could not be sent at their times, and are in no figure")
     });
-    added.into_iter().chain(shared).chain(unsent).collect()
+    shared.into_iter().chain(unsent)
+}
+
+/// The note on probes without answers.
+pub(crate) fn unanswered(latency: &Loaded) -> Option<String> {
+    let none = latency.idle.count == 0 || latency.loaded.count == 0;
+    none.then(|| "no probe was answered: does a firewall drop UDP?".to_owned())
 }
 
 /// The delay that load added, and in which direction.
 fn added(latency: &Loaded) -> Option<String> {
-    let (idle, loaded) = (&latency.idle, &latency.loaded);
-    if idle.count == 0 || loaded.count == 0 {
-        return Some("no probe was answered: does a firewall drop UDP?".to_owned());
-    }
-    let (before, during) = (idle.times.p50, loaded.times.p50);
+    let (before, during) = (latency.idle.times.p50, latency.loaded.times.p50);
     // What a CPU that sleeps, or does not, makes of a round trip is not the load's work.
     if during < before + before / 2 || during < before + LEAST_SHOWN {
         return None;

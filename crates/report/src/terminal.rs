@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use measurement::outcome::Fairness;
 use measurement::record::{Source, StreamRecord};
 use measurement::units::{group_thousands, show_duration};
 use measurement::{
-    BitRate, DirectionOutcome, End, MpuUse, Peer, RecordSet, Runtime, TestPlan, TestRecord,
-    Throughput, Transport,
+    BitRate, DelayVariation, DirectionOutcome, End, MpuUse, Peer, Quantiles, RecordSet, Runtime,
+    TestPlan, TestRecord, Throughput, Transport,
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
@@ -76,7 +77,7 @@ fn write_round_trips(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The ends of the test, as far as known, or the source of an imported record.
-fn origin(record: &TestRecord) -> String {
+pub(crate) fn origin(record: &TestRecord) -> String {
     let version = &record.origin.linerate;
     match (&record.peer, &record.origin.source) {
         (Some(peer), _) => heading(version, peer),
@@ -333,6 +334,8 @@ fn write_accounts(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
             let title = record.plan.row_of_direction(outcome.direction) + run;
             let line = outcome.pacing.as_ref().map(pacing::line);
             lines.extend(line.map(|line| format!("  pacing: {title}: {line}")));
+            let line = outcome.ipdv.as_ref().map(delay_variation);
+            lines.extend(line.map(|line| format!("  ipdv: {title}: {line}")));
             let judged = record.judgement.as_ref();
             let account = judged.and_then(|judged| judged.directions.get(index));
             let lines = account.map(judgement::lines).unwrap_or_default();
@@ -344,6 +347,13 @@ fn write_accounts(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
     }
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// The variation of the delay from one datagram to the next (RFC 3393).
+fn delay_variation(ipdv: &DelayVariation) -> String {
+    let time = |nanos| round_trips::time(Duration::from_nanos(nanos));
+    let Quantiles { p50, p99, max } = ipdv.nanos;
+    format!("p50 {}, p99 {}, max {}", time(p50), time(p99), time(max))
 }
 
 /// Below this index of Jain's streams that should be alike are not.

@@ -7,8 +7,8 @@ use measurement::outcome::Fairness;
 use measurement::plan::PlanDraft;
 use measurement::record::RepeatSummary;
 use measurement::{
-    BitRate, Direction, DirectionOutcome, Pacing, PacingReport, PacingWay, Quantiles, RecordSet,
-    TestRecord, Throughput, Transport,
+    BitRate, DelayVariation, Direction, DirectionOutcome, Pacing, PacingReport, PacingWay,
+    Quantiles, RecordSet, TestRecord, Throughput, Transport,
 };
 
 fn table(records: &RecordSet) -> String {
@@ -80,6 +80,15 @@ fn how_a_rate_was_kept_stands_under_the_table() {
         record.outcome.directions[0].pacing = Some(report);
     }
     insta::assert_snapshot!(table(&records));
+}
+
+#[test]
+fn the_delay_variation_of_datagrams_stands_under_the_table() {
+    let mut records = four_rows();
+    let nanos = Quantiles { p50: 12_300, p99: 81_000, max: 1_200_000 };
+    records.records[3].outcome.directions[0].ipdv = Some(DelayVariation { pairs: 9, nanos });
+    let line = "ipdv: UDP receive: p50 12.3 us, p99 81.0 us, max 1.20 ms";
+    assert!(table(&records).contains(line), "{}", table(&records));
 }
 
 #[test]

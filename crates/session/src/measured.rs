@@ -5,8 +5,8 @@ pub(crate) use measurement::outcome::join::Side;
 use measurement::outcome::{CpuUse, DirectionOutcome};
 use measurement::record::{DirectionIntervals, PeerStream, StreamRecord};
 use measurement::{
-    Engines, HostEvidence, PacingReport, Probe, Pulse, RoundTrips, Runtime, Sample, TestPlan,
-    Timestamp,
+    DelayVariation, Engines, HostEvidence, PacingReport, Probe, Pulse, RoundTrips, Runtime, Sample,
+    TestPlan, Timestamp,
 };
 
 /// A test that is over.
@@ -24,6 +24,8 @@ pub(crate) struct Measured {
     pub(crate) pacing: Option<PacingReport>,
     /// How the peer's senders kept their rate, if it reported it.
     pub(crate) peer_pacing: Option<PacingReport>,
+    /// The delay variation that receivers of this end, and of the peer, saw.
+    pub(crate) ipdv: (Option<DelayVariation>, Option<DelayVariation>),
     /// What moved the payload at this end.
     pub(crate) engines: Engines,
     /// What moved the payload at the peer, as far as it reported it.
@@ -49,9 +51,11 @@ impl Measured {
             last: self.samples.last(),
             stopped: self.stopped,
             pacing: self.pacing.as_ref(),
+            ipdv: self.ipdv.0,
             engines: &self.engines,
             peer,
             peer_pacing: self.peer_pacing.as_ref(),
+            peer_ipdv: self.ipdv.1,
             peer_engines: &self.peer_engines,
         };
         ends.directions()

@@ -3,7 +3,8 @@
 use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::record::{Neighbour, Origin, PeerStream, Source};
 use measurement::{
-    Engines, Environment, HostEvidence, PacingReport, Peer, Pulse, Runtime, TestRecord,
+    DelayVariation, Engines, Environment, HostEvidence, PacingReport, Peer, Pulse, Runtime,
+    TestRecord,
 };
 
 use crate::batches::BatchedEngines;
@@ -22,6 +23,8 @@ pub(crate) struct PeerReport {
     pub(crate) shared: Vec<Neighbour>,
     /// How its senders kept their rate.
     pub(crate) pacing: Option<PacingReport>,
+    /// Delay variation that its receivers saw.
+    pub(crate) ipdv: Option<DelayVariation>,
     pub(crate) runtime: Option<Runtime>,
     pub(crate) engines: Engines,
     /// What its host has and did.
@@ -93,6 +96,7 @@ impl Finished {
     /// Puts the peer's engines beside this end's, and the reason beside those that were chosen.
     fn name_engines(&mut self) {
         self.measured.peer_pacing = self.report.pacing.take();
+        self.measured.ipdv.1 = self.report.ipdv.take();
         self.measured.peer_engines = std::mem::take(&mut self.report.engines);
         if let Some(batched) = &self.batched {
             batched.explain(&mut self.measured.engines);

@@ -5,10 +5,11 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::{Counters, OpenStream, Pool};
+use dataplane::{Counters, OpenStream, Pool, VariationReading};
 use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{
-    ByteSize, Course, End, Engines, PacingReport, PacingWay, Runtime, Sample, Timestamp, Transport,
+    ByteSize, Course, DelayVariation, End, Engines, PacingReport, PacingWay, Runtime, Sample,
+    Timestamp, Transport,
 };
 
 use crate::amount::Amount;
@@ -45,6 +46,8 @@ pub(crate) struct Trial {
     intervals: Vec<DirectionIntervals>,
     /// Index of the sample from which the result counts: the end of the omitted start.
     base: usize,
+    /// The delay variation of the omitted start; none: nothing was omitted yet.
+    omitted: Option<VariationReading>,
     stopped: Option<Timestamp>,
     finished: bool,
     cpu: CpuClock,
@@ -89,6 +92,7 @@ impl Trial {
             way,
             samples: Vec::new(),
             base: 0,
+            omitted: None,
             stopped: None,
             finished: false,
             cpu: CpuClock::default(),
@@ -163,6 +167,7 @@ impl Trial {
             }
             self.amount.begin();
             self.factory.begin();
+            self.omitted = Some(VariationReading::take(self.pool.variation()));
         }
         true
     }
@@ -420,7 +425,7 @@ impl Trial {
         self.opened.iter().for_each(|one| one.socket.abort_on_close());
         let stream_error = self.pool.stream_error();
         let seen = self.seen.take().unwrap_or_default();
-        let (cpu, pacing) = (self.cpu.usage(), self.pacing());
+        let (cpu, pacing, ipdv) = (self.cpu.usage(), self.pacing(), self.ipdv());
         let span = self.span();
         // A worker that failed has left its streams' counters; the control connection
         // shows the rest.
@@ -437,6 +442,7 @@ impl Trial {
             runtime: self.runtime,
             pacing,
             peer_pacing: None,
+            ipdv: (ipdv, None),
             engines: self.factory.engines(),
             peer_engines: Engines::default(),
             round_trips: self.factory.round_trips(span),
@@ -462,6 +468,11 @@ impl Trial {
         let tallies: Vec<_> = self.pool.pacing().collect();
         let manner = (self.spec.plan.options.pacing, self.way);
         dataplane::pacing_report(&tallies, u32::try_from(senders).ok()?, rate, manner)
+    }
+
+    /// The delay variation of datagrams that this end received, the omitted start left out.
+    fn ipdv(&self) -> Option<DelayVariation> {
+        VariationReading::take(self.pool.variation()).since(self.omitted.as_ref())
     }
 
     /// The streams as they were opened.

@@ -60,7 +60,7 @@ fn datagrams_without_a_rate_go_in_pieces_unless_an_engine_is_named() {
             (name, Some("no rate was asked"))
         );
     }
-    assert_eq!(outcome.jitter_seconds, None, "pieces have one time");
+    assert_eq!((outcome.jitter_seconds, outcome.ipdv), (None, None), "pieces have one time");
     assert!(record.plan.options.engines.is_empty(), "nobody asked for them");
     draft.options.engines = vec!["recvmmsg".into()];
     let (record, _) = Bench::default().run(&draft);
@@ -68,6 +68,9 @@ fn datagrams_without_a_rate_go_in_pieces_unless_an_engine_is_named() {
     let sent = outcome.engines.send.as_ref().expect("told");
     assert_eq!((sent.name.as_str(), sent.because.as_deref()), ("sendmmsg", None));
     assert!(outcome.jitter_seconds.is_some());
+    let (ipdv, datagrams) = (outcome.ipdv.expect("told"), outcome.datagrams.expect("told"));
+    assert!((1..datagrams.received).contains(&ipdv.pairs), "{ipdv:?} of {datagrams:?}");
+    assert!(ipdv.nanos.max > 0, "{ipdv:?}");
 }
 
 #[test]

@@ -11,7 +11,8 @@ use std::time::Duration;
 use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::{
-    Direction, End, Exchange, Loaded, Probe, RoundTrips, TestPlan, TestRecord, Timestamp, Transport,
+    Bufferbloat, Direction, End, Exchange, Loaded, Probe, Responsiveness, RoundTrips, StreamRecord,
+    StreamSample, TestPlan, TestRecord, Timestamp, Transport,
 };
 use session::SessionError;
 use session::client::{Request, Watching};
@@ -107,13 +108,32 @@ fn join(record: &mut TestRecord, probe: &TestRecord, asked: Timestamp, every: Du
     let warm = start.after(WARM_UP);
     let (idle, loaded) = (between(warm, asked), between(base, stopped));
     let after: &[Probe] = between(stopped.after(SETTLE), Timestamp::from_nanos(u64::MAX));
-    record.outcome.latency = Some(Loaded {
+    let answered: Vec<_> = loaded.iter().filter_map(|probe| probe.round_trip).collect();
+    let mut latency = Loaded {
         every,
         idle: RoundTrips::from_probes(idle, asked.since(warm)),
         loaded: RoundTrips::from_probes(loaded, stopped.since(base)),
         one_way: one_way::estimate(idle, loaded, after),
-    });
+        grade: None,
+        responsiveness: Responsiveness::from_times(&answered, &carrying(record, base, stopped)),
+    };
+    latency.grade = Bufferbloat::of(std::iter::once(&latency)).map(|bloat| bloat.grade());
+    record.outcome.latency = Some(latency);
     record.probes.clone_from(&probe.probes);
+}
+
+/// Round-trip times of the connections that carried the load, as the kernel of this end estimates
+/// them; empty for UDP.
+fn carrying(record: &TestRecord, base: Timestamp, stopped: Timestamp) -> Vec<Duration> {
+    let during = record.samples.iter().filter(|sample| sample.at > base && sample.at <= stopped);
+    let time = |(one, stream): (&StreamSample, &StreamRecord)| {
+        // One that only receives has no segments whose acknowledgements it could time.
+        let tcp = one.tcp?;
+        Some(if stream.sender { tcp.rtt_micros } else { tcp.receiver_rtt_micros })
+    };
+    let times = during.flat_map(|sample| sample.streams.iter().zip(&record.streams).map(time));
+    let known = times.flatten().filter(|micros| *micros > 0);
+    known.map(|micros| Duration::from_micros(micros.into())).collect()
 }
 
 /// Before the test.

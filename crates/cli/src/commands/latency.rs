@@ -1,6 +1,7 @@
 //! `linerate latency`.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use campaign::search::Repeat;
@@ -9,9 +10,11 @@ use linux::event::StopSignals;
 use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Exchange, StreamOptions, TestPlan, Transport, Way};
-use report::export::Details;
+use report::export::Latency;
+use report::latency::Remarks;
 use session::client::Request;
 
+use crate::charset;
 use crate::exit::UsageError;
 use crate::flags::{LatencyFlags, LatencyRow};
 use crate::plan;
@@ -24,11 +27,17 @@ pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     flags.output.check()?;
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let mut monitor = flags.output.monitor(&Details);
+    let mut monitor = flags.output.monitor(&Latency::PLAIN);
     let request = request(flags, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut *monitor);
     let mut results = runner.search(&mut Repeat::once(rows));
-    flags.output.finish(&Details, requirements).print(&mut results)
+    let remarks = if flags.output.verbose { Remarks::All } else { Remarks::Few };
+    let screen = Latency { glyphs: charset::glyphs(), remarks };
+    let mut finish = flags.output.finish(&Latency::PLAIN, requirements);
+    if flags.output.format.chosen().is_none() {
+        finish.format = &screen;
+    }
+    finish.print(&mut results)
 }
 
 /// Exchanges alone, then load with a probe beside it.
@@ -97,6 +106,7 @@ fn loads(flags: &LatencyFlags) -> Result<Vec<TestPlan>, UsageError> {
     let plan = |direction| {
         check(PlanDraft {
             omit: flags.omit,
+            interval: SAMPLING,
             options: options(flags, Transport::Tcp),
             ..draft(flags, Transport::Tcp, direction)
         })
@@ -120,3 +130,6 @@ fn check(draft: PlanDraft) -> Result<TestPlan, UsageError> {
 fn request(flags: &LatencyFlags, plan: TestPlan) -> Request {
     flags.server.request(plan, flags.exchange.cpus.as_ref(), &flags.output.tag)
 }
+
+/// So often the kernel is asked for the round-trip time of a connection with load.
+const SAMPLING: Duration = Duration::from_millis(250);

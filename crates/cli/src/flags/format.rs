@@ -28,7 +28,12 @@ pub(crate) enum Form {
 impl FormatFlags {
     /// The format that was chosen, or the usual one.
     pub(crate) fn or(&self, usual: &'static dyn Export) -> &'static dyn Export {
-        self.name.as_deref().and_then(export::by_name).unwrap_or(usual)
+        self.chosen().unwrap_or(usual)
+    }
+
+    /// The format that was chosen; none: the command's own.
+    pub(crate) fn chosen(&self) -> Option<&'static dyn Export> {
+        self.name.as_deref().and_then(export::by_name)
     }
 
     /// The form of something that is no record of a test, and that not every format can show.
@@ -36,8 +41,7 @@ impl FormatFlags {
     /// # Errors
     /// A format was chosen that is for records only.
     pub(crate) fn form(&self) -> Result<Form, UsageError> {
-        let chosen = self.name.as_deref().and_then(export::by_name);
-        match chosen.map(|format| (format.audience(), format.name())) {
+        match self.chosen().map(|format| (format.audience(), format.name())) {
             None | Some((export::Audience::People, _)) => Ok(Form::Text),
             Some((_, name)) if name == Json.name() => Ok(Form::Json),
             Some((_, name)) => Err(UsageError(format!(

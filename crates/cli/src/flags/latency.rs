@@ -119,4 +119,10 @@ Examples:
   linerate latency 10.0.0.2 --only udp,load         over UDP, and what load does to it
   linerate latency 10.0.0.2 --only tcp --request 1 --response 1K -P 8
   linerate latency 10.0.0.2 --only tcp --busy       without the time to wake either end
-  linerate latency 10.0.0.2 --only udp --every 1ms  a thousand requests a second, come what may";
+  linerate latency 10.0.0.2 --only udp --every 1ms  a thousand requests a second, come what may
+  linerate latency 10.0.0.2 --format table          with rates, minimum and mean
+
+Bufferbloat is the median round trip of UDP probes under load less that before the load; the grades
+are those of DSLReports. RPM (own probes) follows draft-ietf-ippm-responsiveness: the mean of 60 s /
+round trip of the UDP probe (separate connection) and 60 s / round trip that the kernel estimates
+of the TCP connection with the load.";

@@ -449,7 +449,7 @@ fn with_redactions(check: impl FnOnce()) {
     settings.add_filter(r"\n(\n  (note|not checked|SUSPECT|INVALID|steady): .*)+", "");
     settings.add_filter(r"(\n  (note|not checked|SUSPECT|INVALID|steady): .*)+", "");
     settings.add_filter(r"(VALID|SUSPECT|INVALID)\n", "[stamp]\n");
-    settings.add_filter(r"((ledger|time): [^:\n]*): .*", "$1");
+    settings.add_filter(r"((ledger|time|ipdv): [^:\n]*): .*", "$1");
     settings.add_filter(r"(pacing: [^;\n]*);.*", "$1");
     settings.add_filter(r"linerate \d+\.\d+\.\d+", "linerate [version]");
     settings.add_filter(r":\d{2,5} ", ":[port] ");

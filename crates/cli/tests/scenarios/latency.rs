@@ -50,18 +50,43 @@ fn every_row_tells_how_long_responses_took() {
 }
 
 #[test]
-fn the_table_shows_rows_and_load() {
+fn the_screen_answers_first_and_has_rows_and_load() {
     let server = Server::start();
     let finished = latency(&server, "-t 300ms --only udp,load -P 2");
     finished.assert_success();
     finished.assert_prints(&[
-        "UDP request/response, 2 streams",
-        "UDP probe before TCP send",
-        "UDP probe during TCP receive",
-        "per second",
+        "UDP requests",
+        "TCP send idle",
+        "TCP receive loaded",
         "p99.9",
+        "RPM",
     ]);
+    let answer = finished.stdout.lines().nth(2).unwrap_or_default();
+    assert!(answer.starts_with("  Bufferbloat ") && answer.contains(" idle, "), "{finished:?}");
+    assert!(finished.stdout.is_ascii(), "a pipe is no terminal: {finished:?}");
+    assert!(finished.stdout.lines().all(|line| line.len() <= 80), "{finished:?}");
     assert!(!finished.stdout.contains("shared:"), "a probe is nobody's neighbour: {finished:?}");
+}
+
+#[test]
+fn the_record_has_all_numbers_of_the_screen() {
+    let server = Server::start();
+    let records = records(&latency(&server, "-t 1s --only load --json"));
+    assert_eq!(records.len(), 2);
+    for record in &records {
+        let latency = &record["outcome"]["latency"];
+        let rpm = |name: &str| latency["responsiveness"][name].as_f64().expect(name);
+        let mean = f64::midpoint(rpm("foreign_rpm"), rpm("loaded_rpm"));
+        assert!((rpm("rpm") - mean).abs() < 1e-6 * mean, "{latency}");
+        // By the mean of all but the slowest 5 %, which lies below that of all.
+        let slowest = 60.0 / latency["loaded"]["mean"].as_f64().expect("a mean");
+        let fastest = 60.0 / latency["loaded"]["min"].as_f64().expect("a minimum");
+        assert!((slowest * 0.99..=fastest).contains(&rpm("foreign_rpm")), "{latency}");
+        assert!(latency["grade"].is_string(), "{latency}");
+        let buckets = latency["loaded"]["histogram"].as_array().expect("a histogram");
+        let sum: u64 = buckets.iter().filter_map(|bucket| bucket[1].as_u64()).sum();
+        assert_eq!(Some(sum), latency["loaded"]["count"].as_u64());
+    }
 }
 
 #[test]
@@ -83,8 +108,8 @@ fn sizes_depth_and_times_are_as_asked() {
 #[test]
 fn a_queue_that_fills_under_load_is_seen_on_its_way() {
     let Some((_server, link)) = slow_link(Duration::from_millis(60), "") else { return };
-    let table = across(&link, "latency", "--only load -t 1s -C cubic");
-    table.assert_prints(&["under load the median round trip took"]);
+    let screen = across(&link, "latency", "--only load -t 1s -C cubic -v");
+    screen.assert_prints(&["under load the median round trip took", "Bufferbloat"]);
     let record = &records(&across(&link, "test", "--tcp --send -t 2s --latency --json"))[0];
     let latency = &record["outcome"]["latency"];
     let time = |path: &str| latency.pointer(path).and_then(Value::as_f64).expect(path);

@@ -155,7 +155,7 @@ impl<S: Source> Stream for Sender<S> {
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         if self.rest == 0 {
             if let Some(pacer) = &mut self.pacer {
-                match pacer.step(now, 1, &scratch.pacing) {
+                match pacer.step(now, 1, &scratch.statistics.pacing) {
                     Ok(_) => pacer.sent(1),
                     Err(wait) => return wait.into(),
                 }

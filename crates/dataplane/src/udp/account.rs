@@ -15,14 +15,23 @@ pub(super) struct ReceiverAccount {
     width: SequenceWidth,
     sequence: Sequence,
     jitter: Jitter,
+    /// Number of the datagram that came last, if its arrival has a time of its own.
+    last_timed: Option<u64>,
     count: StreamCounters,
+}
+
+/// Header of a datagram that was counted.
+#[derive(Clone, Copy)]
+struct Counted {
+    sent: Timestamp,
+    number: u64,
 }
 
 impl ReceiverAccount {
     /// An account of datagrams whose sequence numbers have `width`.
     pub(super) fn new(width: SequenceWidth) -> Self {
         let (sequence, jitter) = (Sequence::default(), Jitter::default());
-        Self { width, sequence, jitter, count: StreamCounters::default() }
+        Self { width, sequence, jitter, last_timed: None, count: StreamCounters::default() }
     }
 
     /// The counters of all datagrams so far.
@@ -32,26 +41,31 @@ impl ReceiverAccount {
     }
 
     /// Counts the payload datagrams of one packet. They share one time of arrival: the
-    /// kernel's if it stamped the packet, else `now`.
+    /// kernel's if it stamped the packet, else `now`. Returns the delay variation (RFC 3393) in
+    /// nanoseconds, if this datagram and the one sent before it came one after the other, each with
+    /// a time of its own.
     pub(super) fn record_packet<'a>(
         &mut self,
         datagrams: impl Iterator<Item = &'a [u8]>,
         arrival: Option<Duration>,
         now: Timestamp,
-    ) {
-        let mut sent = None;
+    ) -> Option<u64> {
+        let (mut first, mut count) = (None, 0);
         for datagram in datagrams {
-            let header = self.record(datagram, now);
-            sent = sent.or(header.map(|header| header.sent));
+            let counted = self.record(datagram, now);
+            first = first.or(counted);
+            count += 1;
         }
         // Datagrams behind the first came with it, and have no arrival time of their own.
-        if let Some(sent) = sent {
-            self.jitter.update(arrival.unwrap_or(Duration::from_nanos(now.nanos())), sent);
-        }
+        let Counted { sent, number } = first?;
+        let has_time = arrival.is_some() && count == 1;
+        let change = self.jitter.update(arrival.unwrap_or(Duration::from_nanos(now.nanos())), sent);
+        let before = std::mem::replace(&mut self.last_timed, has_time.then_some(number));
+        change.filter(|_| has_time && before.and_then(|one| one.checked_add(1)) == Some(number))
     }
 
-    /// Counts one datagram and returns its header; none: it is too short to have one.
-    fn record(&mut self, datagram: &[u8], now: Timestamp) -> Option<Header> {
+    /// Counts one datagram and returns what its header says; none: it is too short to have one.
+    fn record(&mut self, datagram: &[u8], now: Timestamp) -> Option<Counted> {
         self.count.bytes += datagram.len() as u64;
         self.count.blocks += 1;
         self.count.last = now;
@@ -59,8 +73,9 @@ impl ReceiverAccount {
             self.count.malformed += 1;
             return None;
         };
-        self.record_sequence(self.full_number(header.sequence));
-        Some(header)
+        let number = self.full_number(header.sequence);
+        self.record_sequence(number);
+        Some(Counted { sent: header.sent, number })
     }
 
     fn full_number(&self, number: u64) -> u64 {
@@ -108,5 +123,27 @@ mod tests {
         assert_eq!((count.blocks, count.bytes, count.last), (5, 67, now));
         assert_eq!((count.unique, count.reordered, count.duplicate), (3, 1, 1));
         assert_eq!((count.malformed, count.sequence), (1, 3));
+    }
+
+    #[test]
+    fn neighbours_with_times_of_their_own_have_a_variation() {
+        let mut account = ReceiverAccount::new(SequenceWidth::Bits64);
+        let mut arrive = |numbers: &[u64], nanos: Option<u64>| {
+            let packet: Vec<_> = numbers.iter().map(|number| datagram(*number)).collect();
+            let datagrams = packet.iter().map(|one| &one[..]);
+            account.record_packet(datagrams, nanos.map(Duration::from_nanos), Timestamp::default())
+        };
+        assert_eq!(arrive(&[1], Some(5_000)), None, "nothing was before it");
+        assert_eq!(arrive(&[2], Some(5_300)), Some(300));
+        assert_eq!(arrive(&[3], Some(5_200)), Some(100), "without a sign");
+        assert_eq!(arrive(&[5], Some(5_200)), None, "one between them is missing");
+        assert_eq!(arrive(&[4], Some(5_900)), None, "it was overtaken");
+        assert_eq!(arrive(&[6], Some(5_900)), None);
+        assert_eq!(arrive(&[7, 8], Some(6_000)), None, "two share one time");
+        assert_eq!(arrive(&[9], Some(6_000)), None);
+        assert_eq!(arrive(&[10], None), None, "the kernel did not stamp it");
+        assert_eq!(arrive(&[11], Some(6_000)), None);
+        assert_eq!(arrive(&[u64::MAX], Some(6_000)), None, "no number is beyond it");
+        assert_eq!(arrive(&[0], Some(6_000)), None);
     }
 }

@@ -16,14 +16,16 @@ pub(super) struct Jitter {
 
 impl Jitter {
     /// Adds a datagram that was sent at `sent`, on the sender's clock, and received at `arrival`,
-    /// on the receiver's.
-    pub(super) fn update(&mut self, arrival: Duration, sent: Timestamp) {
+    /// on the receiver's. Returns the difference of its delay to that of the one before, in
+    /// nanoseconds; none: it is the first.
+    pub(super) fn update(&mut self, arrival: Duration, sent: Timestamp) -> Option<u64> {
         let transit = arrival.as_nanos().cast_signed() - i128::from(sent.nanos());
-        let Some(previous) = self.transit.replace(transit) else { return };
+        let previous = self.transit.replace(transit)?;
         let change = u64::try_from(transit.abs_diff(previous)).unwrap_or(u64::MAX);
         // J += (|D| - J) / 16, rounded as in A.8; the limit keeps the sum in range
         // whatever a peer writes into its headers.
         self.scaled = self.scaled - ((self.scaled + 8) >> 4) + change.min(u64::MAX >> 5);
+        Some(change)
     }
 
     /// The jitter in nanoseconds.

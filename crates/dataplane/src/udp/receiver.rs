@@ -133,7 +133,10 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
             let socket = &self.socket;
             // One look at each datagram: the hot path.
             let payload = received.datagrams().filter(|one| !handshake::consume(one, socket));
-            self.account.record_packet(payload, received.arrival, now);
+            let variation = self.account.record_packet(payload, received.arrival, now);
+            if let Some(nanos) = variation {
+                scratch.statistics.variation.add(nanos);
+            }
         }
         let count = self.account.count();
         self.published.publish_datagrams(count);

@@ -118,7 +118,7 @@ impl<O: SendMethod> Sender<O> {
     fn allowance(&mut self, now: Timestamp, scratch: &Scratch) -> Result<usize, Step> {
         let mut most = scratch.outgoing.capacity().min(O::MOST);
         if let Some(pacer) = &mut self.pacer {
-            most = pacer.step(now, most, &scratch.pacing)?;
+            most = pacer.step(now, most, &scratch.statistics.pacing)?;
         }
         let Some(budget) = &self.datagrams else { return Ok(most) };
         if self.held < most {

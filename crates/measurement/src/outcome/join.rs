@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::{DatagramLedger, DirectionOutcome, Fairness, Throughput};
+use crate::delay_variation::DelayVariation;
 use crate::engine::Engines;
 use crate::pacing::PacingReport;
 use crate::plan::TestPlan;
@@ -39,12 +40,16 @@ pub struct Ends<'a> {
     pub stopped: Option<Timestamp>,
     /// Pacing report of this end's senders.
     pub pacing: Option<&'a PacingReport>,
+    /// Delay variation that this end's receivers saw.
+    pub ipdv: Option<DelayVariation>,
     /// Engines of this end.
     pub engines: &'a Engines,
     /// Counters that the peer reported; empty: none.
     pub peer: &'a [PeerStream],
     /// Pacing report of the peer's senders; none: not reported.
     pub peer_pacing: Option<&'a PacingReport>,
+    /// Delay variation that the peer's receivers saw; none: not reported.
+    pub peer_ipdv: Option<DelayVariation>,
     /// Engines of the peer, as far as reported.
     pub peer_engines: &'a Engines,
 }
@@ -132,6 +137,7 @@ impl<'a> View<'a> {
             retransmits: if is_tcp { self.retransmits() } else { None },
             datagrams: if is_tcp { None } else { self.ledger() },
             jitter_seconds: if is_tcp { None } else { self.jitter() },
+            ipdv: if is_tcp { None } else { self.ipdv() },
             fairness: self.fairness(),
             pacing: if self.sender {
                 self.ends.pacing.cloned()
@@ -219,13 +225,21 @@ impl<'a> View<'a> {
         }
     }
 
-    /// None too where datagrams went or came in pieces: those of one piece have one time.
-    fn jitter(&self) -> Option<f64> {
+    /// Whether datagrams went or came in pieces: those of one piece have one time.
+    fn is_batched(&self) -> bool {
         let engines = self.engines();
         let mut used = [&engines.send, &engines.receive].into_iter().flatten();
-        if self.ends.plan.options.segmentation_offload
+        self.ends.plan.options.segmentation_offload
             || used.any(|engine| engine.name.may_be_batched())
-        {
+    }
+
+    fn ipdv(&self) -> Option<DelayVariation> {
+        let seen = if self.sender { self.ends.peer_ipdv } else { self.ends.ipdv };
+        seen.filter(|_| !self.is_batched())
+    }
+
+    fn jitter(&self) -> Option<f64> {
+        if self.is_batched() {
             return None;
         }
         let values: Vec<f64> = if self.sender {
@@ -379,14 +393,20 @@ mod tests {
             last: Some(&bench.last),
             stopped: Some(at(8)),
             pacing: None,
+            ipdv: Some(variation(1)),
             engines: &bench.engines,
             peer: &bench.peer,
             peer_pacing: None,
+            peer_ipdv: Some(variation(2)),
             peer_engines: &Engines::default(),
         };
         let [outcome] = &ends.directions()[..] else { panic!("one direction") };
         assert_eq!(outcome.direction, Direction::Send, "as the client sees it");
         outcome.clone()
+    }
+
+    fn variation(pairs: u64) -> DelayVariation {
+        DelayVariation { pairs, ..DelayVariation::default() }
     }
 
     fn counters(bytes: u64, sequence: u64, unique: u64) -> StreamCounters {
@@ -491,6 +511,16 @@ mod tests {
         bench.peer[0].jitter_seconds = 0.001;
         bench.engines.send = Some(EngineUse::from(&GSO));
         assert_eq!(outcome(&bench).jitter_seconds, None, "datagrams of one piece");
+    }
+
+    #[test]
+    fn the_delay_variation_is_that_of_the_receiver_unless_datagrams_come_in_pieces() {
+        let (from, to) = (counters(0, 0, 0), counters(100_000, 100, 100));
+        assert_eq!(outcome(&bench(false, from, to)).ipdv, Some(variation(1)), "this end's");
+        let mut bench = bench(true, from, to);
+        assert_eq!(outcome(&bench).ipdv, Some(variation(2)), "the peer's");
+        bench.engines.send = Some(EngineUse::from(&GSO));
+        assert_eq!(outcome(&bench).ipdv, None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use measurement::outcome::CpuUse;
 use measurement::record::{Neighbour, PeerStream};
-use measurement::{Engines, PacingReport, Runtime, StreamSample};
+use measurement::{DelayVariation, Engines, PacingReport, Runtime, StreamSample};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -15,6 +15,7 @@ use super::wire_names::WirePacing;
 mod counted;
 mod engines;
 mod peer_evidence;
+mod plausible;
 mod rows;
 
 pub use peer_evidence::{ClockReading, PeerEvidence};
@@ -40,6 +41,9 @@ pub struct Results {
     pub shared: Vec<Neighbour>,
     /// From a linerate that paced its streams: how well it kept the rate (clause 13.16).
     pub pacing: Option<Box<PacingReport>>,
+    /// From a linerate that received datagrams with a time of arrival each: the variation of their
+    /// delay (clause 13.4).
+    pub ipdv: Option<Box<DelayVariation>>,
     /// From a linerate: the use of its worker threads (clause 13.4 of docs/protocol/iperf3.md).
     pub runtime: Option<Box<Runtime>>,
     /// From a linerate: the engines that it used (clause 13.17 of docs/protocol/iperf3.md).
@@ -110,6 +114,7 @@ impl Results {
                 streams,
                 shared: &self.shared,
                 pacing: self.pacing.as_deref().cloned().map(WirePacing::from),
+                ipdv: self.ipdv.as_deref(),
                 runtime: self.runtime.as_deref(),
                 engines: self.engines.as_deref().map(WireEngines::from),
                 evidence: self.evidence.as_deref(),
@@ -200,8 +205,9 @@ impl Results {
             },
             server_output: None,
             shared: shared.unwrap_or_default(),
-            pacing: truth.and_then(plausible_pacing),
-            runtime: truth.and_then(plausible_runtime),
+            pacing: truth.and_then(plausible::pacing),
+            ipdv: truth.and_then(plausible::ipdv),
+            runtime: truth.and_then(plausible::runtime),
             engines: truth.and_then(engines::plausible),
             evidence: None,
         })
@@ -318,27 +324,13 @@ struct Truth<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pacing: Option<WirePacing>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    ipdv: Option<&'a DelayVariation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a Runtime>,
     #[serde(skip_serializing_if = "Option::is_none")]
     engines: Option<WireEngines<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<&'a PeerEvidence>,
-}
-
-/// The peer's worker threads, if the numbers are plausible. Another form, as of a newer linerate,
-/// is ignored.
-fn plausible_runtime(truth: &Members<'_>) -> Option<Box<Runtime>> {
-    let text = truth.text("runtime").filter(|text| json::most_values(text) <= MOST_OF_RUNTIME)?;
-    let runtime: Box<Runtime> = serde_json::from_str(text).ok()?;
-    runtime.is_plausible(json::MOST).then_some(runtime)
-}
-
-/// The peer's report on pacing, if the numbers are plausible. Another form, as of a newer linerate,
-/// is ignored.
-fn plausible_pacing(truth: &Members<'_>) -> Option<Box<PacingReport>> {
-    let text = truth.text("pacing").filter(|text| json::most_values(text) <= MOST_OF_PACING)?;
-    let report: Box<PacingReport> = serde_json::from_str(text).ok()?;
-    report.is_plausible(json::MOST).then_some(report)
 }
 
 /// Keys that are read; the names of clauses 10.5, 10.6 and 13.4.
@@ -372,11 +364,8 @@ const STREAM: [&str; 10] = [
     "start_time",
     "end_time",
 ];
-const TRUTH: [&str; 6] = ["rows", "streams", "shared", "pacing", "runtime", "engines"];
+const TRUTH: [&str; 7] = ["rows", "streams", "shared", "pacing", "ipdv", "runtime", "engines"];
 
-/// A thousand units with their numbers, and room for more.
-const MOST_OF_RUNTIME: usize = 16 * 1024;
-const MOST_OF_PACING: usize = 256;
 /// What the reading of results takes at most (`tests/memory_of_results.rs`): the text, and
 /// for each of its bytes so much; a row of zeros becomes the most.
 const MEMORY_PER_BYTE: u64 = 10;
@@ -453,6 +442,17 @@ mod tests {
     fn results_survive_the_wire() {
         let text = results().to_json().to_string();
         assert_eq!(Results::from_json(text.as_bytes()), Ok(results()));
+    }
+
+    #[test]
+    fn a_delay_variation_survives_the_wire_and_an_impossible_one_is_dropped() {
+        let nanos = Quantiles { p50: 1, p99: 20, max: 300 };
+        let ipdv = Some(Box::new(DelayVariation { pairs: 9, nanos }));
+        let original = Results { ipdv, ..results() };
+        let text = original.to_json().to_string();
+        assert_eq!(Results::from_json(text.as_bytes()), Ok(original.clone()));
+        let lie = text.replace("\"max\":300", "\"max\":3");
+        assert_eq!(Results::from_json(lie.as_bytes()), Ok(Results { ipdv: None, ..original }));
     }
 
     #[test]

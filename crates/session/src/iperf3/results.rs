@@ -31,6 +31,7 @@ fn from_counted(counted: Counted<'_>, sent: Option<&[Sent]>) -> Results {
         server_output: None,
         shared: Vec::new(),
         pacing: counted.pacing.map(Box::new),
+        ipdv: counted.ipdv.map(Box::new),
         runtime: counted.runtime.cloned().map(Box::new),
         engines: Some(Box::new(counted.engines)),
         evidence: None,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use measurement::outcome::CpuUse;
-use measurement::{Engines, PacingReport, Runtime, StreamSample, Transport};
+use measurement::{DelayVariation, Engines, PacingReport, Runtime, StreamSample, Transport};
 
 use super::Trial;
 use crate::host_sampler::HostSamples;
@@ -18,6 +18,8 @@ pub(crate) struct Counted<'a> {
     pub(crate) streams: Vec<CountedStream<'a>>,
     /// How this end's senders kept their rate.
     pub(crate) pacing: Option<PacingReport>,
+    /// Delay variation that this end's receivers saw.
+    pub(crate) ipdv: Option<DelayVariation>,
     pub(crate) runtime: Option<&'a Runtime>,
     pub(crate) engines: Engines,
     /// What this host counted meanwhile, if it was sampled.
@@ -52,6 +54,7 @@ impl Trial {
             congestion: self.records.first().and_then(|record| record.congestion.as_deref()),
             streams: streams.collect(),
             pacing: self.pacing(),
+            ipdv: self.ipdv(),
             runtime: self.runtime.as_ref(),
             engines: self.factory.engines(),
             host: self.seen.as_ref(),

@@ -7,7 +7,7 @@ use std::fmt;
 use measurement::outcome::CpuUse;
 use measurement::record::Neighbour;
 use measurement::sample::StreamCounter;
-use measurement::{Runtime, StreamCounters, StreamSample, TcpSample};
+use measurement::{DelayVariation, Runtime, StreamCounters, StreamSample, TcpSample};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
@@ -36,6 +36,8 @@ struct Table<'a> {
     shared: &'a [Neighbour],
     #[serde(skip_serializing_if = "Option::is_none")]
     pacing: Option<WirePacing>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ipdv: Option<&'a DelayVariation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a Runtime>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +89,7 @@ impl<'a> Document<'a> {
                 rows: results.streams.iter().map(|one| Cells::new(one, detail)).collect(),
                 shared: if beside { &results.shared } else { &[] },
                 pacing: results.pacing.as_deref().filter(|_| beside).cloned().map(WirePacing::from),
+                ipdv: results.ipdv.as_deref().filter(|_| beside),
                 runtime: results.runtime.as_deref().filter(|_| beside),
                 engines: results.engines.as_deref().filter(|_| beside).map(WireEngines::from),
                 evidence: results.evidence.as_deref().filter(|_| detail == Detail::All),

@@ -88,6 +88,7 @@ fn peer_report(results: Option<Box<Results>>, clock: Option<ClockOffset>) -> Pee
         congestion: results.congestion_used,
         shared: results.shared,
         pacing: results.pacing.map(|report| *report),
+        ipdv: results.ipdv.map(|report| *report),
         runtime: results.runtime.map(|runtime| *runtime),
         engines: results.engines.map(|engines| *engines).unwrap_or_default(),
         host,

@@ -1,0 +1,69 @@
+//! The delay that load adds to round trips ([`Bufferbloat`]).
+
+use std::time::Duration;
+
+use crate::responsiveness::Grade;
+use crate::round_trips::Loaded;
+
+/// Bufferbloat: what load adds to the median round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bufferbloat {
+    /// Median round trip on the idle path.
+    pub idle: Duration,
+    /// Median round trip under load.
+    pub loaded: Duration,
+}
+
+impl Bufferbloat {
+    /// The bufferbloat of tests with a probe: the mean over them, as DSLReports takes that of both
+    /// directions. None: no test has answers both idle and under load.
+    pub fn of<'a>(tests: impl Iterator<Item = &'a Loaded>) -> Option<Self> {
+        let known: Vec<_> =
+            tests.filter(|test| test.idle.count > 0 && test.loaded.count > 0).collect();
+        let count = u32::try_from(known.len()).ok().filter(|count| *count > 0)?;
+        let mean = |of: fn(&Loaded) -> Duration| {
+            known.iter().map(|test| of(test)).sum::<Duration>() / count
+        };
+        let (idle, loaded) = (mean(|test| test.idle.times.p50), mean(|test| test.loaded.times.p50));
+        Some(Self { idle, loaded })
+    }
+
+    /// The delay that the load added; zero if round trips under load were shorter.
+    pub const fn added(&self) -> Duration {
+        self.loaded.saturating_sub(self.idle)
+    }
+
+    /// The grade of the added delay.
+    pub fn grade(&self) -> Grade {
+        Grade::of(self.added())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::round_trips::{RoundTrips, Spread};
+
+    const fn millis(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn the_bufferbloat_is_the_mean_of_both_directions() {
+        let trips = |count, at| RoundTrips {
+            times: Spread { p50: millis(at), ..Spread::default() },
+            ..RoundTrips::counted(count, 0, millis(1_000))
+        };
+        let test = |idle, loaded| Loaded {
+            idle: trips(5, idle),
+            loaded: trips(5, loaded),
+            ..Loaded::default()
+        };
+        let unanswered = Loaded { idle: trips(5, 9), loaded: trips(0, 0), ..Loaded::default() };
+        let tests = [test(10, 110), test(10, 30), unanswered];
+        let found = Bufferbloat::of(tests.iter()).expect("known");
+        assert_eq!((found.idle, found.added(), found.grade()), (millis(10), millis(60), Grade::C));
+        assert_eq!(Bufferbloat::of([test(3, 2)].iter()).expect("known").added(), millis(0));
+        assert_eq!(Bufferbloat::of(tests[2..].iter()), None);
+    }
+}
