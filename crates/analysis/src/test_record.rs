@@ -355,6 +355,7 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
         },
         runtime: Some(runtime()),
         engine_trials: Vec::new(),
+        rate_search: None,
         probes: Vec::new(),
         pulses: vec![pulse(true)],
         hosts: vec![evidence(Role::Here), evidence(Role::Peer)],

@@ -13,7 +13,8 @@ use crate::environment::{Environment, Peer};
 use crate::host::HostEvidence;
 use crate::judgement::{Judgement, Pulse, Reason};
 use crate::outcome::Outcome;
-use crate::plan::TestPlan;
+use crate::plan::{Direction, TestPlan};
+use crate::rate_search::RateSearch;
 use crate::round_trips::Probe;
 use crate::runtime::Runtime;
 use crate::sample::Sample;
@@ -166,6 +167,9 @@ pub struct TestRecord {
     /// Trials of engines before the test, which chose the engines; empty: there were none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub engine_trials: Vec<EngineTrial>,
+    /// Search that chose the rate of the plan; none: the rate was requested, or is unlimited.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rate_search: Option<RateSearch>,
     /// Requests that were sent at fixed times, by the test or by a probe beside it, in the order of
     /// sending.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -203,6 +207,7 @@ impl TestRecord {
             reported: PeerReport::default(),
             runtime: None,
             engine_trials: Vec::new(),
+            rate_search: None,
             probes: Vec::new(),
             pulses: Vec::new(),
             hosts: Vec::new(),
@@ -215,6 +220,14 @@ impl TestRecord {
     /// this end stopped sending. None: not known.
     pub fn result_span(&self) -> Option<Duration> {
         Some(self.stopped?.since(self.samples.get(self.base)?.at))
+    }
+
+    /// Requested rate of all streams of one direction together, or the rate that a search found;
+    /// none: unlimited.
+    pub fn paced(&self, direction: Direction) -> Option<BitRate> {
+        let directions = &self.outcome.directions;
+        let asked = directions.iter().find(|one| one.direction == direction)?.asked;
+        asked.or_else(|| self.rate_search.as_ref().map(|search| search.held))
     }
 
     /// Counters and settings of this end, from which output in iperf3's format is made.

@@ -82,6 +82,7 @@ impl Finished {
             reported,
             runtime: measured.runtime,
             engine_trials: Vec::new(),
+            rate_search: None,
             probes: measured.probes,
             pulses: measured.pulses,
             hosts,
