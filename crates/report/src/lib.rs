@@ -17,6 +17,7 @@ mod judgement;
 mod notes;
 mod pacing;
 pub mod page;
+mod rate_search;
 mod round_trips;
 mod runs;
 pub mod tables;
