@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use measurement::verdict::Finding;
-use measurement::{HostEvidence, Judgement, Page, TestRecord};
+use measurement::{HostEvidence, Judgement, Page, RateSearch, TestRecord, Verdict};
 
 mod accounts;
 mod attribution;
@@ -39,7 +39,10 @@ pub fn judge(record: &TestRecord) -> Judgement {
     let test = Test::from_record(record);
     let (reasons, unchecked) = trust::check(&test);
     let attributions = attribution::attributions(record);
-    let verdict = bottleneck::verdict(&test, &Case::of_test(&test, &attributions));
+    let verdict = match at_the_limit(record) {
+        Some(above) => verdict(&above),
+        None => bottleneck::verdict(&test, &Case::of_test(&test, &attributions)),
+    };
     Judgement {
         stamp: reasons.iter().map(|reason| reason.stamp).max().unwrap_or_default(),
         reasons,
@@ -48,6 +51,22 @@ pub fn judge(record: &TestRecord) -> Judgement {
         attributions,
         verdict,
     }
+}
+
+/// What limited a test whose record is not judged otherwise.
+fn verdict(record: &TestRecord) -> Option<Verdict> {
+    let test = Test::from_record(record);
+    let attributions = attribution::attributions(record);
+    bottleneck::verdict(&test, &Case::of_test(&test, &attributions))
+}
+
+/// The trial that shows the limit of a record whose rate a search found: at the rate held nothing
+/// is missing. None: no higher rate was tried.
+fn at_the_limit(record: &TestRecord) -> Option<TestRecord> {
+    let search = record.rate_search.as_ref()?;
+    let above = (**search.above.as_ref()?).clone();
+    let search = RateSearch { above: None, ..search.clone() };
+    Some(TestRecord { rate_search: Some(search), ..above })
 }
 
 /// Refines the verdicts on records of one run, each of which was judged before, by comparing them:

@@ -3,8 +3,8 @@
 use measurement::plan::PlanDraft;
 use measurement::verdict::Finding;
 use measurement::{
-    Certainty, Conclusion, Direction, DirectionAccount, DirectionOutcome, Role, RuleId, TestPlan,
-    TestRecord, Transport, Verdict,
+    BitRate, Certainty, Conclusion, Direction, DirectionAccount, DirectionOutcome, Role, RuleId,
+    TestPlan, TestRecord, Transport, Verdict,
 };
 
 use crate::evidence::sender;
@@ -112,6 +112,16 @@ impl Row<'_> {
     /// The rate of payload that was requested, in bits per second; none: as much as goes.
     pub(crate) fn asked(&self) -> Option<f64> {
         Some(self.outcome.asked?.bits_per_second() as f64)
+    }
+
+    /// The rate that the sender kept: the requested one, or that which a search found.
+    pub(crate) fn paced(&self) -> Option<BitRate> {
+        self.test.paced(self.direction())
+    }
+
+    /// A search found the rate: it shows what the path passes of UDP.
+    pub(crate) const fn is_searched(&self) -> bool {
+        self.test.rate_search.is_some()
     }
 
     /// The rate of payload that was sent, in bits per second.
