@@ -60,14 +60,28 @@ fn verdict(record: &TestRecord) -> Option<Verdict> {
     bottleneck::verdict(&test, &Case::of_test(&test, &attributions))
 }
 
-/// The trial that shows the limit of a record whose rate a search found: at the rate held nothing
-/// is missing. None: no higher rate was tried.
+/// The trial that shows the limit of a record whose rate a search found: at the rate held little
+/// is missing. None: no higher rate was tried, or the rate held loses about as much.
 fn at_the_limit(record: &TestRecord) -> Option<TestRecord> {
     let search = record.rate_search.as_ref()?;
     let above = (**search.above.as_ref()?).clone();
+    if loss(record) > f64::max(NOTICED, loss(&above) * PART) {
+        return None;
+    }
     let search = RateSearch { above: None, ..search.clone() };
     Some(TestRecord { rate_search: Some(search), ..above })
 }
+
+/// The greatest share of datagrams that was lost in one direction.
+fn loss(record: &TestRecord) -> f64 {
+    let ledgers = record.outcome.directions.iter().filter_map(|one| one.datagrams);
+    ledgers.map(|ledger| ledger.loss()).fold(0.0, f64::max)
+}
+
+/// A share of lost datagrams that a rate without loss may have.
+const NOTICED: f64 = 0.001;
+/// Of the loss of a higher rate, where the loss has nothing to do with the rate.
+const PART: f64 = 0.5;
 
 /// Refines the verdicts on records of one run, each of which was judged before, by comparing them:
 /// e.g. if all tests stop at the same rate on the wire, the path limits. Also names the further

@@ -90,12 +90,12 @@ impl<'a> RateChoice<'a> {
 
     /// The trial that is due; none: the rate is found, or the time for trials is used up.
     fn step(&self) -> Option<Step> {
-        let Some(last) = self.points.last() else {
+        if self.points.len() == 0 {
             let (rate, length) = (self.start(), self.usual_length());
             return Some(Step { rate, length });
-        };
+        }
         let step = self.rate_step().or_else(|| self.confirmation())?;
-        let around = last.around();
+        let around = self.points.around();
         let left = self.budget().saturating_sub(self.spent() + around);
         let length = step.length.max(around.min(LONGEST));
         let fits = length <= left || (step.length >= CONFIRMS && left >= self.usual_length());

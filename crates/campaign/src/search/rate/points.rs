@@ -22,9 +22,9 @@ pub(super) struct Point {
     /// Share of the datagrams that were lost.
     pub(super) loss: f64,
     datagrams: f64,
-    /// Of the datagrams that were not lost, the share that arrived in the time in which they were
-    /// sent.
-    in_time: f64,
+    /// How much longer than the sender the receiver took for the datagrams that were not lost: the
+    /// delay of the path, and what a queue grew by.
+    delay: Duration,
     length: Duration,
     took: Duration,
 }
@@ -33,8 +33,10 @@ pub(super) struct Point {
 #[derive(Debug)]
 pub(super) struct Points {
     all: Vec<Point>,
-    /// The greatest share that arrived in time: less is due to the delay of the path.
-    in_time: f64,
+    /// The least delay, which is that of the path.
+    delay: Duration,
+    /// The least time of a trial in which nothing was sent: several round trips.
+    around: Duration,
     floor: Option<f64>,
 }
 
@@ -48,7 +50,8 @@ impl Point {
         }
         let (sent, arrived) = slowest(record)?;
         let (datagrams, loss) = worst_loss(record)?;
-        let kept = bits(arrived) / bits(sent).max(1.0);
+        let kept = bits(arrived) / bits(sent).max(1.0) / (1.0 - loss).max(0.01);
+        let length = record.result_span().unwrap_or_default();
         let is_reached = bits(reached(record)?) * MISSED >= bits(asked);
         let tried = if is_reached { bits(asked) } else { bits(sent.min(arrived)) };
         Some(Self {
@@ -60,15 +63,10 @@ impl Point {
             is_reached,
             loss,
             datagrams,
-            in_time: kept / (1.0 - loss).max(0.01),
-            length: record.result_span().unwrap_or_default(),
+            delay: length.mul_f64(f64::max(1.0 / kept.max(0.01) - 1.0, 0.0)),
+            length,
             took: trial.took,
         })
-    }
-
-    /// Time of the trial in which nothing was sent: several round trips.
-    pub(super) fn around(&self) -> Duration {
-        self.took.saturating_sub(self.length)
     }
 
     /// Whether a trial of that length at this rate was this one.
@@ -95,20 +93,20 @@ impl Point {
     fn tolerated_delay(&self) -> Duration {
         if self.length < SHORT { LATE * 2 } else { LATE }
     }
-
-    /// Time in which the rest of what was sent arrived, against a path where `best` of it arrives
-    /// in time.
-    fn late(&self, best: f64) -> Duration {
-        let times = 1.0 / self.in_time.max(0.01) - 1.0 / best.max(0.01);
-        self.length.mul_f64(times.max(0.0))
-    }
 }
 
 impl Points {
     pub(super) fn new(points: Vec<Point>) -> Self {
-        let in_time = points.iter().map(|point| point.in_time).fold(0.0, f64::max);
+        let least = |of: fn(&Point) -> Duration| points.iter().map(of).min().unwrap_or_default();
+        let delay = least(|point| point.delay);
+        let around = least(|point| point.took.saturating_sub(point.length));
         let floor = floor(&points);
-        Self { all: points, in_time, floor }
+        Self { all: points, delay, around, floor }
+    }
+
+    /// The least time of a trial in which nothing was sent: several round trips.
+    pub(super) const fn around(&self) -> Duration {
+        self.around
     }
 
     pub(super) fn len(&self) -> usize {
@@ -117,10 +115,6 @@ impl Points {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Point> {
         self.all.iter()
-    }
-
-    pub(super) fn last(&self) -> Option<&Point> {
-        self.all.last()
     }
 
     /// The loss at any rate.
@@ -178,14 +172,15 @@ impl Points {
         }
     }
 
-    /// The sender reached far less than was asked, or twice the same.
+    /// The sender reached far less than was asked, or the same of two rates. A CPU that is late now
+    /// and then is no limit.
     pub(super) fn is_sender_at_its_limit(&self) -> bool {
-        let limited = self.all.iter().filter(|point| point.is_limited_by_its_sender());
-        let mut rates: Vec<_> = limited.clone().map(|point| point.rate).collect();
-        rates.sort_by(f64::total_cmp);
-        let is_twice = rates.windows(2).any(|pair| pair[1] <= pair[0] * ALIKE);
+        let limited = || self.all.iter().filter(|point| point.is_limited_by_its_sender());
         let is_far = |point: &Point| point.rate * FAR < bits(point.asked);
-        is_twice || limited.clone().any(is_far)
+        let is_same = |one: &Point, other: &Point| {
+            bits(other.asked) >= DIFFERENT * bits(one.asked) && other.rate <= ALIKE * one.rate
+        };
+        limited().any(|one| is_far(one) || limited().any(|other| is_same(one, other)))
     }
 
     /// The most that arrived of any rate, where the limit was seen: a short trial may pass since a
@@ -219,7 +214,7 @@ impl Points {
         Some((low.rate * high.rate).sqrt())
     }
 
-    /// A lower rate, and how many datagrams of it tell whether the little loss of the lowest rate
+    /// Another rate, and how many datagrams of it tell whether the little loss of the lowest rate
     /// that failed is by chance; none: a lower rate tells it already.
     pub(super) fn doubtful(&self) -> Option<(f64, f64)> {
         let high =
@@ -227,7 +222,9 @@ impl Points {
         let needed = EXPECTED / high.loss;
         let tells = |point: &&Point| point.rate < high.rate && point.datagrams >= needed / 2.0;
         let is_told = high.loss >= LITTLE_LOSS || self.all.iter().any(|point| tells(&point));
-        (!is_told).then_some((high.rate / 2.0, needed))
+        // Twice the rate tells it sooner, and loses far more if it is a limit.
+        let rate = if self.all.len() == 1 { high.rate * 2.0 } else { high.rate / 2.0 };
+        (!is_told).then_some((rate, needed))
     }
 
     /// The lowest rate that failed, where all of it arrived, but late, and nothing else shows that a
@@ -238,9 +235,11 @@ impl Points {
         (again.count() == 1).then_some(high.asked)
     }
 
-    /// The rate that the path passed in a trial.
+    /// The rate that the path passed in a trial: what arrived from when its first datagram did.
     fn passed_at(&self, point: &Point) -> f64 {
-        bits(point.arrived) / self.in_time.clamp(0.5, 1.0)
+        let length = point.length.max(Duration::from_millis(1));
+        let by_delay = self.delay.as_secs_f64() / length.as_secs_f64();
+        bits(point.arrived) * (1.0 + by_delay.min(1.0))
     }
 
     fn loses(&self, point: &Point) -> bool {
@@ -249,8 +248,8 @@ impl Points {
     }
 
     fn fails(&self, point: &Point) -> bool {
-        let is_late = point.in_time < IN_TIME * self.in_time
-            && point.late(self.in_time) > point.tolerated_delay();
+        let late = point.delay.saturating_sub(self.delay);
+        let is_late = late > point.tolerated_delay() && late > point.length.mul_f64(LATE_SHARE);
         self.loses(point) || is_late
     }
 
@@ -265,9 +264,8 @@ impl Points {
 
 /// The loss of rates that are far below what arrived at another; none: they lost nothing.
 fn floor(points: &[Point]) -> Option<f64> {
-    let arrived = points.iter().map(|point| point.arrived.bits_per_second());
-    let most = arrived.max()? as f64;
-    let slow = points.iter().filter(|point| point.rate <= SLOW * most);
+    let fast = points.iter().max_by_key(|point| point.arrived)?;
+    let slow = points.iter().filter(|point| point.rate <= SLOW * bits(fast.arrived));
     let (lost, all) = slow.clone().fold((0.0, 0.0), |(lost, all), point| {
         (lost + point.loss * point.datagrams, all + point.datagrams)
     });
@@ -275,7 +273,9 @@ fn floor(points: &[Point]) -> Option<f64> {
     // Chance does not spare one of them.
     let telling = slow.filter(|point| point.datagrams * mean >= TELLING);
     let least = telling.map(|point| point.loss).fold(mean, f64::min);
-    (lost >= LEAST_LOST && least > TOLERATED && least < MOST_BY_CHANCE).then_some(least)
+    let is_alike = mean >= PART * fast.loss && fast.loss * fast.datagrams >= LEAST_LOST;
+    let is_seen = lost >= if is_alike { FEW_LOST } else { LEAST_LOST } - 0.5;
+    (is_seen && least > TOLERATED && least < MOST_BY_CHANCE).then_some(least)
 }
 
 fn bits(rate: BitRate) -> f64 {
@@ -312,8 +312,8 @@ fn worst_loss(record: &TestRecord) -> Option<(f64, f64)> {
 /// Share of the datagrams that may be lost: what is free of loss for most purposes, and above what
 /// a bit error rate of 1e-8 brings.
 const TOLERATED: f64 = 0.001;
-/// Share of the datagrams that arrive in time, against the best: a queue grows for the others.
-const IN_TIME: f64 = 0.95;
+/// Of the time of a trial, by which the last datagrams are late: a queue grows.
+const LATE_SHARE: f64 = 0.05;
 /// A CPU may be late as well.
 const LATE: Duration = Duration::from_millis(20);
 /// Far from the limit, where much more is late if anything.
@@ -322,7 +322,9 @@ const SHORT: Duration = Duration::from_millis(200);
 const MISSED: f64 = 1.04;
 /// Stalls of more than one part in so many are no accident.
 const STALLS: u32 = 4;
-const FAR: f64 = 1.4;
+const FAR: f64 = 2.0;
+/// Rates that are not the same.
+const DIFFERENT: f64 = 1.3;
 /// Rates that a sender reaches at its limit.
 const ALIKE: f64 = 1.15;
 /// Of what arrived: sure to pass if that is what the path passes.
@@ -344,8 +346,11 @@ const EXPECTED: f64 = 8.0;
 const TELLING: f64 = 4.0;
 /// More is no chance: an overload that gets through in part.
 const MOST_BY_CHANCE: f64 = 0.1;
-/// Lost datagrams that are no accident.
+/// Lost datagrams that are no accident; and where a faster trial lost about the same share.
 const LEAST_LOST: f64 = 3.0;
+const FEW_LOST: f64 = 2.0;
+/// Of the share that a faster trial lost.
+const PART: f64 = 0.4;
 /// Of what arrived at another rate: a path that passes more loses here by chance.
 const SLOW: f64 = 0.6;
 /// A trial whose arrival rate is that of the path, without what a bucket of tokens adds.
