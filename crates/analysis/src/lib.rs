@@ -18,6 +18,8 @@ mod facts;
 mod framing;
 mod ledger;
 mod rows;
+#[cfg(test)]
+mod searched;
 mod spread;
 mod steady;
 mod tcp;

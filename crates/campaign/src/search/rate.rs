@@ -119,7 +119,7 @@ impl<'a> RateChoice<'a> {
             (Some(low), None) if self.known.is_some() && self.points.len() == 1 => {
                 usual(low.rate * LITTLE)
             }
-            (Some(low), None) => usual(low.rate * UP),
+            (Some(low), None) => usual(low.rate * if self.known.is_some() { TWICE } else { UP }),
             (None, Some(high)) if self.points.len() >= MOST_FAILED || high.rate <= LEAST => None,
             (None, Some(high)) => usual(high.lower()),
             (Some(low), Some(high)) => self.points.between(&low, &high).and_then(usual),
@@ -230,8 +230,9 @@ const LEAST: f64 = 100e3;
 const LEAST_OF_A_STREAM: f64 = 10e3;
 /// A first look above a rate that is known.
 const LITTLE: f64 = 1.1;
-/// From one rate to the next as long as none fails. Twice would leave no time for paths of
-/// 10 Gbit/s.
+/// From one rate to the next as long as none fails.
+const TWICE: f64 = 2.0;
+/// Where nothing is known: twice would leave no time for paths of 10 Gbit/s.
 const UP: f64 = 4.0;
 /// Trials without any success before the search gives up.
 const MOST_FAILED: usize = 5;

@@ -74,6 +74,11 @@ impl Point {
         (self.rate / rate - 1.0).abs() < 0.01 && self.length * 10 >= length * 9
     }
 
+    /// To the hundredth of a second: no trial ends on the microsecond.
+    const fn asked_length(&self) -> u128 {
+        (self.length.as_millis() + 5) / 10
+    }
+
     /// A rate that may pass where this one failed.
     pub(super) fn lower(&self) -> f64 {
         let arrived = bits(self.arrived);
@@ -183,16 +188,40 @@ impl Points {
         limited().any(|one| is_far(one) || limited().any(|other| is_same(one, other)))
     }
 
-    /// The most that arrived of any rate, where the limit was seen: a short trial may pass since a
-    /// queue, or a bucket of tokens, took what was too much.
+    /// What the path, or the sender, was seen to pass at most: a short trial of more may pass since
+    /// a queue, or a bucket of tokens, took what was too much.
     fn ceiling(&self) -> f64 {
-        let arrived = self.all.iter().map(|point| self.passed_at(point)).fold(0.0, f64::max);
+        let failed = |point: &&Point| self.fails(point);
+        let limited = self.all.iter().filter(|point| point.is_limited_by_its_sender());
+        let reached = limited.map(|point| point.rate).fold(f64::MAX, f64::min);
+        let near = |point: &&Point| bits(point.asked) >= NEAR * reached;
         match self.end() {
-            _ if arrived <= 0.0 => f64::MAX,
-            RateSearchEnd::Loss => SURELY * arrived,
-            RateSearchEnd::Sender => arrived,
+            RateSearchEnd::Loss => self.longest(failed).map_or(f64::MAX, |longest| {
+                let passed = BELOW * self.passed_at(&longest);
+                let passed = self.passed_in(longest.length).max(passed);
+                if passed > 0.0 { passed } else { f64::MAX }
+            }),
+            RateSearchEnd::Sender => self
+                .longest(near)
+                .map_or(f64::MAX, |longest| longest.rate.min(self.passed_at(&longest))),
             RateSearchEnd::Time => f64::MAX,
         }
+    }
+
+    /// The longest of some trials; of those as long that in which least arrived.
+    fn longest(&self, is_one: impl Fn(&&Point) -> bool) -> Option<Point> {
+        let arrived = |one: &Point, other: &Point| other.arrived.cmp(&one.arrived);
+        let order = |one: &&Point, other: &&Point| {
+            one.asked_length().cmp(&other.asked_length()).then(arrived(one, other))
+        };
+        self.all.iter().filter(is_one).max_by(order).copied()
+    }
+
+    /// The most that passed without loss in a trial as long: an overload may well get less.
+    fn passed_in(&self, length: Duration) -> f64 {
+        let passed = self.all.iter().filter(|point| !self.fails(point));
+        let passed = passed.filter(|point| point.length * 10 >= length * 9);
+        passed.map(|point| BELOW * self.passed_at(point)).fold(0.0, f64::max)
     }
 
     /// A rate between one that passed and one that failed; none: they are close.
@@ -327,17 +356,15 @@ const FAR: f64 = 2.0;
 const DIFFERENT: f64 = 1.3;
 /// Rates that a sender reaches at its limit.
 const ALIKE: f64 = 1.15;
-/// Of what arrived: sure to pass if that is what the path passes.
-const BELOW: f64 = 0.98;
-/// Of the most that arrived: that is measured over a short time.
-const SURELY: f64 = 0.985;
+/// Of what arrived in a short time, with what a bucket of tokens adds to that.
+const BELOW: f64 = 0.97;
 /// The lowest rate that failed against the highest that passed.
 const CLOSE: f64 = 1.05;
 const RATHER_CLOSE: f64 = 1.12;
 const JUST_ABOVE: f64 = 1.08;
 const DIFFERS: f64 = 1.02;
 /// Of what arrived.
-const NEAR: f64 = 0.96;
+const NEAR: f64 = 0.95;
 /// Loss that may be by chance.
 const LITTLE_LOSS: f64 = 0.05;
 /// Lost datagrams that are expected in a trial that tells whether loss is by chance.
