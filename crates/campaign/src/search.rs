@@ -76,7 +76,7 @@ pub enum RowRate {
     /// The plan has it.
     #[default]
     Planned,
-    /// Trials are to find the highest rate without loss first; for UDP. They take up to two fifths
+    /// Trials are to find the highest rate without loss first; for UDP. They take up to half
     /// of the time of the row, and it the rest.
     ToFind,
     /// A search found it: the plan has it.

@@ -119,6 +119,15 @@ impl Row<'_> {
         self.test.paced(self.direction())
     }
 
+    /// The rate at which datagrams stop, with headers: what arrived, or what a search saw to pass at
+    /// most.
+    pub(crate) fn limit_on_wire(&self) -> f64 {
+        let headline = self.headline().filter(|_| self.is_searched());
+        let bound = headline.and_then(|finding| finding.effect.bound());
+        let most = bound.map_or(self.delivered, |bound| bound.to.bits_per_second() as f64);
+        self.on_wire / self.delivered.max(1.0) * most.max(self.delivered)
+    }
+
     /// A search found the rate: it shows what the path passes of UDP.
     pub(crate) const fn is_searched(&self) -> bool {
         self.test.rate_search.is_some()

@@ -169,7 +169,7 @@ impl<'a> RateChoice<'a> {
     /// The time for trials.
     fn budget(&self) -> Duration {
         match self.plan.end {
-            End::Time(time) => (time * 2 / 5).clamp(LEAST_BUDGET, BUDGET),
+            End::Time(time) => (time / 2).clamp(LEAST_BUDGET, BUDGET),
             End::Bytes(_) | End::Blocks(_) | End::Open => BUDGET / 2,
         }
     }

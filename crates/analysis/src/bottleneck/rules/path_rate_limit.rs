@@ -108,7 +108,9 @@ fn by_a_search(flow: &Flow<'_>, held: BitRate) -> Option<Found> {
     };
     let is_told = ledger.sender_told && ledger.receiver_told && ledger.lost() > 0;
     let certainty = if is_told { Certainty::Limit } else { Certainty::Candidate };
-    let bound = Bound::exact(held.bits_per_second() as f64, "what the path passed without loss");
+    let (least, most) = (held.bits_per_second() as f64, arrived.bits_per_second() as f64);
+    let arithmetic = "what passed without loss, and what arrived of more";
+    let bound = Bound::between(least, most.max(least), arithmetic);
     let text = format!("the path is the limit: it passes {held} of payload without loss; {above}");
     let found = Found::new(certainty, text).going(flow.outcome.direction);
     let explained = if ledger.lost() > 0 { part } else { 1.0 };
