@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+use measurement::record::Trials;
 use measurement::verdict::Finding;
 use measurement::{HostEvidence, Judgement, Page, RateSearch, TestRecord, Verdict};
 
@@ -65,13 +66,14 @@ fn verdict(record: &TestRecord) -> Option<Verdict> {
 /// The trial that shows the limit of a record whose rate a search found: at the rate held little
 /// is missing. None: no higher rate was tried, or the rate held loses about as much.
 fn at_the_limit(record: &TestRecord) -> Option<TestRecord> {
-    let search = record.rate_search.as_ref()?;
+    let search = record.trials.rate.as_ref()?;
     let above = (**search.above.as_ref()?).clone();
     if loss(record) > f64::max(NOTICED, loss(&above) * PART) {
         return None;
     }
     let search = RateSearch { above: None, ..search.clone() };
-    Some(TestRecord { rate_search: Some(search), ..above })
+    let trials = Trials { rate: Some(search), ..above.trials };
+    Some(TestRecord { trials, ..above })
 }
 
 /// The greatest share of datagrams that was lost in one direction.

@@ -61,7 +61,7 @@ pub(crate) fn searched(end: RateSearchEnd, spoil: impl FnOnce(&mut TestRecord)) 
     send_only(&mut record, BYTES / 10 * 9);
     record.outcome.directions[0].asked = None;
     let above = Some(Box::new(above));
-    record.rate_search = Some(RateSearch { held, end, floor: None, trials: vec![trial], above });
+    record.trials.rate = Some(RateSearch { held, end, floor: None, trials: vec![trial], above });
     record
 }
 
@@ -378,8 +378,7 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
             ..PeerReport::default()
         },
         runtime: Some(runtime()),
-        engine_trials: Vec::new(),
-        rate_search: None,
+        trials: measurement::record::Trials::default(),
         probes: Vec::new(),
         pulses: vec![pulse(true)],
         hosts: vec![evidence(Role::Here), evidence(Role::Peer)],

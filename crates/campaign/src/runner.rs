@@ -130,7 +130,7 @@ impl<'a> Runner<'a> {
         let mut record = observed::run_observed(&self.observed, &request, interrupts, &mut probed)?;
         record.question = task.purpose.question().map(str::to_owned);
         if let RowRate::Found(search) = &task.row.rate {
-            record.rate_search = Some((**search).clone());
+            record.trials.rate = Some((**search).clone());
             // A search found the rate of the plan: nobody requested it.
             record.outcome.directions.iter_mut().for_each(|direction| direction.asked = None);
         }

@@ -137,7 +137,7 @@ impl Row {
 
     /// Whether `record` is one of this row, whatever rate a search found for it.
     fn is_of(&self, record: &TestRecord) -> bool {
-        if record.rate_search.is_none() {
+        if record.trials.rate.is_none() {
             return record.plan == self.plan;
         }
         let mut draft = PlanDraft::from(record.plan.clone());

@@ -148,7 +148,7 @@ fn asked(record: &TestRecord, outcome: &DirectionOutcome) -> Cell {
         (Some(rate), Some(amount)) => Cell::from(format!("{amount} at {rate}")),
         (Some(rate), None) => Cell::from(rate.to_string()),
         (None, Some(amount)) => Cell::from(amount),
-        (None, None) if record.rate_search.is_some() => Cell::new("search", Emphasis::Faint),
+        (None, None) if record.trials.rate.is_some() => Cell::new("search", Emphasis::Faint),
         (None, None) => Cell::new("unlimited", Emphasis::Faint),
     }
 }
@@ -331,7 +331,7 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
 fn write_accounts(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let (mut lines, mut accounts) = (Vec::new(), Vec::new());
     for (record, run) in rows {
-        let search = record.rate_search.as_ref().map(rate_search::line);
+        let search = record.trials.rate.as_ref().map(rate_search::line);
         lines.extend(search.map(|line| format!("  search: {}{run}: {line}", record.plan.title())));
         for (index, outcome) in record.outcome.directions.iter().enumerate() {
             let title = record.plan.row_of_direction(outcome.direction) + run;

@@ -62,7 +62,7 @@ impl<'a> Case<'a> {
 
     /// The search that found the rate of the test; none: its rate was requested, or is unlimited.
     pub(crate) fn search(&self) -> Option<&'a RateSearch> {
-        self.test?.record.rate_search.as_ref()
+        self.test?.record.trials.rate.as_ref()
     }
 
     /// The rate held without loss, where this test at a higher rate shows what limits.

@@ -130,7 +130,7 @@ impl Row<'_> {
 
     /// A search found the rate: it shows what the path passes of UDP.
     pub(crate) const fn is_searched(&self) -> bool {
-        self.test.rate_search.is_some()
+        self.test.trials.rate.is_some()
     }
 
     /// The rate of payload that was sent, in bits per second.

@@ -197,7 +197,7 @@ fn known_rate(plan: &TestPlan, before: &[Trial]) -> Option<f64> {
             let is_tcp = record.plan.transport == Transport::Tcp;
             let mut directions = record.outcome.directions.iter();
             let outcome = directions.find(|outcome| outcome.direction == way)?;
-            let is_known = (is_tcp && outcome.asked.is_none()) || record.rate_search.is_some();
+            let is_known = (is_tcp && outcome.asked.is_none()) || record.trials.rate.is_some();
             Some(outcome.headline().filter(|_| is_known)?.rate.bits_per_second() as f64)
         })
     };

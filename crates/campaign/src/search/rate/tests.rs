@@ -227,7 +227,7 @@ fn repeated_runs_start_from_what_was_found_and_have_one_summary() {
     let (done, _) = run(&mut search, |task| {
         let mut record = PATH.record(task);
         if let RowRate::Found(search) = &task.row.rate {
-            record.rate_search = Some((**search).clone());
+            record.trials.rate = Some((**search).clone());
         }
         Ok(record)
     });
@@ -236,7 +236,7 @@ fn repeated_runs_start_from_what_was_found_and_have_one_summary() {
         trial
             .result
             .as_ref()
-            .map_or(0, |record| record.rate_search.as_ref().map_or(0, |search| search.trials.len()))
+            .map_or(0, |record| record.trials.rate.as_ref().map_or(0, |search| search.trials.len()))
     };
     assert!(trials(rows[1]) < trials(rows[0]), "{} {}", trials(rows[1]), trials(rows[0]));
     let records = rows.iter().filter_map(|trial| trial.result.as_ref().ok().cloned());
