@@ -96,7 +96,7 @@ impl Finding {
     }
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     Rule { name: "circles", find: circles::find },
     Rule { name: "dependencies", find: dependencies::find },
     Rule { name: "length", find: length::find },

@@ -4,8 +4,9 @@
 
 #![forbid(unsafe_code)]
 
+use measurement::record::Trials;
 use measurement::verdict::Finding;
-use measurement::{HostEvidence, Judgement, Page, TestRecord};
+use measurement::{HostEvidence, Judgement, Page, RateSearch, TestRecord, Verdict};
 
 mod accounts;
 mod attribution;
@@ -19,6 +20,8 @@ mod framing;
 mod ledger;
 mod requirements;
 mod rows;
+#[cfg(test)]
+mod searched;
 mod spread;
 mod steady;
 mod tcp;
@@ -41,7 +44,10 @@ pub fn judge(record: &TestRecord) -> Judgement {
     let test = Test::from_record(record);
     let (reasons, unchecked) = trust::check(&test);
     let attributions = attribution::attributions(record);
-    let verdict = bottleneck::verdict(&test, &Case::of_test(&test, &attributions));
+    let verdict = match at_the_limit(record) {
+        Some(above) => verdict(&above),
+        None => bottleneck::verdict(&test, &Case::of_test(&test, &attributions)),
+    };
     Judgement {
         stamp: reasons.iter().map(|reason| reason.stamp).max().unwrap_or_default(),
         reasons,
@@ -51,6 +57,37 @@ pub fn judge(record: &TestRecord) -> Judgement {
         verdict,
     }
 }
+
+/// What limited a test whose record is not judged otherwise.
+fn verdict(record: &TestRecord) -> Option<Verdict> {
+    let test = Test::from_record(record);
+    let attributions = attribution::attributions(record);
+    bottleneck::verdict(&test, &Case::of_test(&test, &attributions))
+}
+
+/// The trial that shows the limit of a record whose rate a search found: at the rate held little
+/// is missing. None: no higher rate was tried, or the rate held loses about as much.
+fn at_the_limit(record: &TestRecord) -> Option<TestRecord> {
+    let search = record.trials.rate.as_ref()?;
+    let above = (**search.above.as_ref()?).clone();
+    if loss(record) > f64::max(NOTICED, loss(&above) * PART) {
+        return None;
+    }
+    let search = RateSearch { above: None, ..search.clone() };
+    let trials = Trials { rate: Some(search), ..above.trials };
+    Some(TestRecord { trials, ..above })
+}
+
+/// The greatest share of datagrams that was lost in one direction.
+fn loss(record: &TestRecord) -> f64 {
+    let ledgers = record.outcome.directions.iter().filter_map(|one| one.datagrams);
+    ledgers.map(|ledger| ledger.loss()).fold(0.0, f64::max)
+}
+
+/// A share of lost datagrams that a rate without loss may have.
+const NOTICED: f64 = 0.001;
+/// Of the loss of a higher rate, where the loss has nothing to do with the rate.
+const PART: f64 = 0.5;
 
 /// Refines the verdicts on records of one run, each of which was judged before, by comparing them:
 /// e.g. if all tests stop at the same rate on the wire, the path limits. Also names the further

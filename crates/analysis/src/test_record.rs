@@ -10,9 +10,9 @@ use measurement::verdict::{Cost, CpuWork};
 use measurement::{
     Attribution, BitRate, ByteSize, ClockOffset, DatagramLedger, Direction, DirectionOutcome,
     Engines, Environment, HostEvidence, MpuUse, Outcome, Pacing, PacingReport, PacingWay, Peer,
-    Profile, ProfileRow, Pulse, Quantiles, Role, Runtime, Sample, Stamp, StreamCounters,
-    StreamRecord, StreamSample, Task, TcpSample, TestPlan, TestRecord, Throughput, Timestamp,
-    Transport, UdpSample, Work,
+    Profile, ProfileRow, Pulse, Quantiles, RateSearch, RateSearchEnd, RateTrial, Role, Runtime,
+    Sample, Stamp, StreamCounters, StreamRecord, StreamSample, Task, TcpSample, TestPlan,
+    TestRecord, Throughput, Timestamp, Transport, UdpSample, Work,
 };
 
 use crate::accounts::Test;
@@ -38,6 +38,30 @@ pub(crate) fn udp() -> TestRecord {
     let host_bytes = DATAGRAMS * (BLOCK + 42);
     grow(host(&mut record, &Role::Here), counter::INTERFACE_TX_BYTES.on("eth0"), host_bytes);
     grow(host(&mut record, &Role::Peer), counter::INTERFACE_RX_BYTES.on("eth0"), host_bytes);
+    record
+}
+
+/// A row at 90 Mbit/s, which a search found since the record of a trial at the rate asked showed
+/// what is above it; all of the row arrived.
+pub(crate) fn searched(end: RateSearchEnd, spoil: impl FnOnce(&mut TestRecord)) -> TestRecord {
+    let mut above = udp();
+    spoil(&mut above);
+    let outcome = &mut above.outcome.directions[0];
+    outcome.asked = None;
+    let of = |throughput: Option<Throughput>| throughput.expect("reported").rate;
+    let trial = RateTrial {
+        asked: rate(),
+        sent: of(outcome.offered),
+        arrived: of(outcome.delivered),
+        loss: outcome.datagrams.expect("reported").loss(),
+    };
+    let held = BitRate::from_bits_per_second(90_000_000);
+    let mut record = udp();
+    record.plan = plan_with(&record.plan, |draft| draft.options.rate = Some(held));
+    send_only(&mut record, BYTES / 10 * 9);
+    record.outcome.directions[0].asked = None;
+    let above = Some(Box::new(above));
+    record.trials.rate = Some(RateSearch { held, end, floor: None, trials: vec![trial], above });
     record
 }
 
@@ -354,7 +378,7 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
             ..PeerReport::default()
         },
         runtime: Some(runtime()),
-        engine_trials: Vec::new(),
+        trials: measurement::record::Trials::default(),
         probes: Vec::new(),
         pulses: vec![pulse(true)],
         hosts: vec![evidence(Role::Here), evidence(Role::Peer)],

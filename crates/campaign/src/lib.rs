@@ -16,4 +16,4 @@ pub use diagnose::{diagnose, rules};
 pub use event::{Event, Monitor};
 pub use judge::{attribute, judge, judge_together};
 pub use runner::{ObservedHost, Results, Runner};
-pub use search::{Next, Purpose, Row, Search, Task, Trial};
+pub use search::{Next, Purpose, Row, RowRate, Search, Task, Trial};

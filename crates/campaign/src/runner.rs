@@ -9,7 +9,7 @@ use session::SessionError;
 use session::client::{Request, Watching};
 
 use crate::event::{Event, Forward, Monitor};
-use crate::search::{Next, Purpose, Search, Task, Trial};
+use crate::search::{Next, Purpose, RowRate, Search, Task, Trial};
 
 mod companion;
 mod observed;
@@ -55,7 +55,7 @@ impl<'a> Runner<'a> {
         Self { request, observed: Vec::new(), interrupts, monitor }
     }
 
-    /// Runs one test. A test for a result is judged; a trial is neither watched nor judged.
+    /// Runs one test. A test for a result is judged; a trial is not.
     ///
     /// # Errors
     /// An error that prevented the start of the test, of its probe, or of watching a further host.
@@ -93,8 +93,9 @@ impl<'a> Runner<'a> {
         // A server that is busy before the first one is busy with others' tests.
         let is_others = is_first && task.purpose.is_result();
         let patience = if is_others { Duration::ZERO } else { TURNAROUND };
+        let begun = linux::clock::monotonic();
         let result = self.run_patiently(&task, patience);
-        Trial { task, result }
+        Trial { task, result, took: linux::clock::monotonic().saturating_sub(begun) }
     }
 
     fn run_patiently(
@@ -105,7 +106,7 @@ impl<'a> Runner<'a> {
         self.monitor.receive(&Event::Begins(task));
         let result = match task.purpose {
             Purpose::Result { .. } | Purpose::Further { .. } => self.measure(task, patience),
-            Purpose::Trial { .. } => self.try_out(task, patience),
+            Purpose::Trial { watching, .. } => self.try_out(task, watching, patience),
         };
         self.monitor.receive(&match &result {
             Ok(record) => Event::Ended(record),
@@ -128,15 +129,31 @@ impl<'a> Runner<'a> {
         };
         let mut record = observed::run_observed(&self.observed, &request, interrupts, &mut probed)?;
         record.question = task.purpose.question().map(str::to_owned);
+        if let RowRate::Found(search) = &task.row.rate {
+            record.trials.rate = Some((**search).clone());
+            // A search found the rate of the plan: nobody requested it.
+            record.outcome.directions.iter_mut().for_each(|direction| direction.asked = None);
+        }
         crate::judge(&mut record);
         Ok(record)
     }
 
-    /// A test without evidence and judgement.
-    fn try_out(&mut self, task: &Task, patience: Duration) -> Result<TestRecord, SessionError> {
+    /// A test without judgement.
+    fn try_out(
+        &mut self,
+        task: &Task,
+        watching: Watching,
+        patience: Duration,
+    ) -> Result<TestRecord, SessionError> {
         let mut request = Request { plan: task.row.plan.clone(), ..self.request.clone() };
-        request.options.watching = Watching::Nothing;
-        let record = run_test(&request, &mut *self.monitor, self.interrupts, patience)?;
+        if watching == Watching::Nothing {
+            request.options.watching = Watching::Nothing;
+        }
+        let is_watched = request.options.watching != Watching::Nothing;
+        let observed = if is_watched { self.observed.as_slice() } else { &[] };
+        let (monitor, interrupts) = (&mut *self.monitor, self.interrupts);
+        let mut test = || run_test(&request, monitor, interrupts, patience);
+        let record = observed::run_observed(observed, &request, interrupts, &mut test)?;
         // Part of a trial decides nothing.
         match record.outcome.ending {
             Ending::Interrupted => Err(SessionError::Interrupted),

@@ -6,12 +6,15 @@
 use std::time::Duration;
 
 use measurement::outcome::Ending;
-use measurement::{RecordSet, TestPlan, TestRecord};
+use measurement::plan::PlanDraft;
+use measurement::{RateSearch, RecordSet, TestPlan, TestRecord, Transport};
 use session::SessionError;
+use session::client::Watching;
 
 mod decide;
 mod engines;
 mod fastest;
+mod rate;
 mod repeat;
 
 pub use decide::Decide;
@@ -61,8 +64,23 @@ pub struct Task {
 pub struct Row {
     /// Plan of the test.
     pub plan: TestPlan,
+    /// Where its rate comes from.
+    pub rate: RowRate,
     /// Time from one probe of the round-trip time to the next; none: no probe runs beside the test.
     pub probe_every: Option<Duration>,
+}
+
+/// Where the rate of a row comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum RowRate {
+    /// The plan has it.
+    #[default]
+    Planned,
+    /// Trials are to find the highest rate without loss first; for UDP. They take up to half
+    /// of the time of the row, and it the rest.
+    ToFind,
+    /// A search found it: the plan has it.
+    Found(Box<RateSearch>),
 }
 
 /// Purpose of a test: a result that is reported, or a trial that helps a search to decide.
@@ -80,11 +98,12 @@ pub enum Purpose {
         /// The question, e.g. `does a slower run lose as well?`
         question: &'static str,
     },
-    /// The test is a trial that helps a search to decide: it is neither watched nor judged nor
-    /// kept.
+    /// The test is a trial that helps a search to decide: it is neither judged nor a result.
     Trial {
         /// Description for the progress bar, e.g. `trying engines`.
         what: &'static str,
+        /// The hosts that are watched meanwhile.
+        watching: Watching,
     },
 }
 
@@ -97,12 +116,33 @@ pub struct Trial {
     /// Record of the test, judged if the task asks for a result; or the error for which there is
     /// none.
     pub result: Result<TestRecord, SessionError>,
+    /// How long the test took, with its opening and its end.
+    pub took: Duration,
 }
 
 impl Row {
     /// A row with this plan, without a probe of the round-trip time.
     pub const fn of_plan(plan: TestPlan) -> Self {
-        Self { plan, probe_every: None }
+        Self { plan, rate: RowRate::Planned, probe_every: None }
+    }
+
+    /// The same row, whose rate trials are to find: UDP without a rate.
+    #[must_use]
+    pub fn at_the_rate_without_loss(self) -> Self {
+        let is_open = self.plan.transport == Transport::Udp
+            && self.plan.options.rate.is_none()
+            && self.plan.exchange.is_none();
+        if is_open { Self { rate: RowRate::ToFind, ..self } } else { self }
+    }
+
+    /// Whether `record` is one of this row, whatever rate a search found for it.
+    fn is_of(&self, record: &TestRecord) -> bool {
+        if record.trials.rate.is_none() {
+            return record.plan == self.plan;
+        }
+        let mut draft = PlanDraft::from(record.plan.clone());
+        (draft.options.rate, draft.end) = (self.plan.options.rate, self.plan.end);
+        draft == *self.plan
     }
 }
 
@@ -114,13 +154,13 @@ impl Task {
             Purpose::Result { of: 0 | 1, .. } => title,
             Purpose::Result { run, of } => format!("{title} {}/{of}", run + 1),
             Purpose::Further { question } => format!("{title}: {question}"),
-            Purpose::Trial { what } => format!("{title}: {what}"),
+            Purpose::Trial { what, .. } => format!("{title}: {what}"),
         }
     }
 }
 
 impl Purpose {
-    /// Whether the test is watched, judged and kept as a record; false for a [`Self::Trial`].
+    /// Whether the test is judged and kept as a record; false for a [`Self::Trial`].
     pub const fn is_result(self) -> bool {
         matches!(self, Self::Result { .. } | Self::Further { .. })
     }
@@ -140,6 +180,11 @@ impl Trial {
     pub fn is_complete(&self) -> bool {
         self.result.as_ref().is_ok_and(|record| record.outcome.ending == Ending::Completed)
     }
+}
+
+/// The tests that gave a result, or were to.
+fn results(done: &[Trial]) -> impl Iterator<Item = &Trial> {
+    done.iter().filter(|trial| trial.task.purpose.is_result())
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use crate::environment::{Environment, Peer};
 use crate::host::HostEvidence;
 use crate::judgement::{Judgement, Pulse, Reason};
 use crate::outcome::Outcome;
-use crate::plan::TestPlan;
+use crate::plan::{Direction, TestPlan};
+use crate::rate_search::{RateSearchEnd, RateTrial};
 use crate::round_trips::Probe;
 use crate::runtime::Runtime;
 use crate::sample::Sample;
@@ -125,6 +126,47 @@ pub struct PeerReport {
     pub pulses: Vec<Pulse>,
 }
 
+/// Trials before a test, which chose its engines or its rate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trials {
+    /// Trials of engines, which chose the engines; empty: there were none.
+    #[serde(rename = "engine_trials", skip_serializing_if = "Vec::is_empty", default)]
+    pub engines: Vec<EngineTrial>,
+    /// Search that chose the rate of the plan; none: the rate was requested, or is unlimited.
+    #[serde(rename = "rate_search", skip_serializing_if = "Option::is_none", default)]
+    pub rate: Option<RateSearch>,
+}
+
+/// Search for the highest rate without loss, before a test of UDP for which no rate was requested.
+/// All rates are those of the payload of all streams of one direction together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RateSearch {
+    /// The rate that was found, and that the test held.
+    pub held: BitRate,
+    /// Why the search found no higher rate.
+    pub end: RateSearchEnd,
+    /// Loss at any rate, as a share of the datagrams, 0 to 1: a rate counted as free of loss if it
+    /// lost no more. None: slow trials lost nothing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub floor: Option<f64>,
+    /// The trials in the order in which they ran.
+    pub trials: Vec<RateTrial>,
+    /// Record of the trial that shows the limit: that with the lowest rate above the one held. None:
+    /// no higher rate was tried.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub above: Option<Box<TestRecord>>,
+}
+
+impl RateSearch {
+    /// The trial that shows the limit: that with the lowest rate above the one held.
+    pub fn next_above(&self) -> Option<&RateTrial> {
+        let rate = self.above.as_ref()?.plan.asked()?;
+        self.trials.iter().rev().find(|trial| trial.asked == rate)
+    }
+}
+
 /// Record of one test: plan, counters of both ends, evidence on the hosts, and result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -173,9 +215,9 @@ pub struct TestRecord {
     /// Use of this end's worker threads; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub runtime: Option<Runtime>,
-    /// Trials of engines before the test, which chose the engines; empty: there were none.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub engine_trials: Vec<EngineTrial>,
+    /// Trials before the test, which chose its engines or its rate.
+    #[serde(flatten)]
+    pub trials: Trials,
     /// Requests that were sent at fixed times, by the test or by a probe beside it, in the order of
     /// sending.
     #[serde(with = "crate::probes", skip_serializing_if = "Vec::is_empty", default)]
@@ -214,7 +256,7 @@ impl TestRecord {
             intervals: Vec::new(),
             reported: PeerReport::default(),
             runtime: None,
-            engine_trials: Vec::new(),
+            trials: Trials::default(),
             probes: Vec::new(),
             pulses: Vec::new(),
             hosts: Vec::new(),
@@ -227,6 +269,14 @@ impl TestRecord {
     /// this end stopped sending. None: not known.
     pub fn result_span(&self) -> Option<Duration> {
         Some(self.stopped?.since(self.samples.get(self.base)?.at))
+    }
+
+    /// Requested rate of all streams of one direction together, or the rate that a search found;
+    /// none: unlimited.
+    pub fn paced(&self, direction: Direction) -> Option<BitRate> {
+        let directions = &self.outcome.directions;
+        let asked = directions.iter().find(|one| one.direction == direction)?.asked;
+        asked.or_else(|| self.trials.rate.as_ref().map(|search| search.held))
     }
 
     /// Counters and settings of this end, from which output in iperf3's format is made.

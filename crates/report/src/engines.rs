@@ -18,7 +18,7 @@ fn notes_on(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<String> {
         };
         notes.push(format!("sent by {}, received by {}", name(send), name(receive)));
     }
-    notes.extend(choice(&record.engine_trials, &record.plan.options.engines));
+    notes.extend(choice(&record.trials.engines, &record.plan.options.engines));
     notes.extend(unasked(send, receive));
     if record.plan.transport == Transport::Udp {
         notes.extend(lack_of_jitter(send, receive));

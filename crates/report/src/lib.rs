@@ -19,6 +19,7 @@ pub mod latency;
 mod notes;
 mod pacing;
 pub mod page;
+mod rate_search;
 mod round_trips;
 mod runs;
 pub mod screen;

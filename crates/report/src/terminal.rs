@@ -10,12 +10,12 @@ use measurement::record::{Source, StreamRecord};
 use measurement::units::{group_thousands, show_duration};
 use measurement::{
     BitRate, DelayVariation, DirectionOutcome, End, MpuUse, Peer, Quantiles, RecordSet, Runtime,
-    TestPlan, TestRecord, Throughput, Transport,
+    TestRecord, Throughput, Transport,
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::runs::{Run, numbered};
-use crate::{judgement, notes, pacing, round_trips, verdict};
+use crate::{judgement, notes, pacing, rate_search, round_trips, verdict};
 
 /// Writes the table of results, a row for each record and direction, then the verdicts and notes.
 ///
@@ -123,7 +123,7 @@ fn row(record: &TestRecord, run: &str, outcome: &DirectionOutcome) -> Vec<Cell> 
     let offered = outcome.acknowledged.or(outcome.offered);
     vec![
         Cell::from(plan.row_of_direction(outcome.direction) + run),
-        asked(plan, outcome),
+        asked(record, outcome),
         rate(offered, misses(offered, outcome.asked), Emphasis::None),
         rate(delivered, falls_short(delivered, offered), Emphasis::Strong),
         Cell::from(outcome.headline().map_or_else(String::new, |t| show_duration(t.span))),
@@ -136,8 +136,9 @@ fn row(record: &TestRecord, run: &str, outcome: &DirectionOutcome) -> Vec<Cell> 
     ]
 }
 
-/// The requested rate or amount, or `unlimited`.
-fn asked(plan: &TestPlan, outcome: &DirectionOutcome) -> Cell {
+/// The requested rate or amount, `search` if a search found the rate, or `unlimited`.
+fn asked(record: &TestRecord, outcome: &DirectionOutcome) -> Cell {
+    let plan = &record.plan;
     let amount = match (plan.end, plan.transport) {
         (End::Time(_) | End::Open, _) => None,
         (End::Bytes(size), _) => Some(size.to_string()),
@@ -148,6 +149,7 @@ fn asked(plan: &TestPlan, outcome: &DirectionOutcome) -> Cell {
         (Some(rate), Some(amount)) => Cell::from(format!("{amount} at {rate}")),
         (Some(rate), None) => Cell::from(rate.to_string()),
         (None, Some(amount)) => Cell::from(amount),
+        (None, None) if record.trials.rate.is_some() => Cell::new("search", Emphasis::Faint),
         (None, None) => Cell::new("unlimited", Emphasis::Faint),
     }
 }
@@ -330,6 +332,8 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
 fn write_accounts(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let (mut lines, mut accounts) = (Vec::new(), Vec::new());
     for (record, run) in rows {
+        let search = record.trials.rate.as_ref().map(rate_search::line);
+        lines.extend(search.map(|line| format!("  search: {}{run}: {line}", record.plan.title())));
         for (index, outcome) in record.outcome.directions.iter().enumerate() {
             let title = record.plan.row_of_direction(outcome.direction) + run;
             let line = outcome.pacing.as_ref().map(pacing::line);

@@ -84,7 +84,7 @@ impl Finished {
             base: measured.base,
             reported,
             runtime: measured.runtime,
-            engine_trials: Vec::new(),
+            trials: measurement::record::Trials::default(),
             probes: measured.probes,
             pulses: measured.pulses,
             hosts,

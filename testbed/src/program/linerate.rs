@@ -41,7 +41,8 @@ fn streams(test: &Test, transport: &str) -> String {
     };
     let rate = match rate {
         Rate::BitsPerSecond(rate) => Some(rate),
-        Rate::Usual | Rate::Unlimited => None,
+        // Without -b it would search for the rate without loss.
+        Rate::Usual | Rate::Unlimited => (test.workload.traffic == Traffic::Udp).then_some(0),
     };
     let options = [
         option("--congestion", test.congestion()),
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(LINERATE.client(&test(Workload::tcp(16))), line);
         let datagrams = Workload::datagrams(1460).towards(Direction::Reverse);
         let line = "test 127.0.0.1 -p 5201 -q --udp --receive --streams 1 --time 5s --length 1460 \
-                    --json --engine send";
+                    --rate 0 --json --engine send";
         let test = Test { flags: "--engine send".to_owned(), ..test(datagrams) };
         assert_eq!(LINERATE.client(&test), line);
         assert_eq!(LINERATE.server(&test), "serve --bind 127.0.0.1 --port 5201 --quiet");

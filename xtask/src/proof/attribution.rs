@@ -109,8 +109,8 @@ fn compare(under_test: &UnderTest) -> Result<()> {
 
 const LOADS: [Load; 4] = [
     Load { name: "TCP", words: "--tcp --send" },
-    Load { name: "UDP", words: "--udp --send --engine sendmmsg,recvmmsg" },
-    Load { name: "UDP in pieces", words: "--udp --send -l 1400 --engine gso,gro" },
+    Load { name: "UDP", words: "--udp --send -b 0 --engine sendmmsg,recvmmsg" },
+    Load { name: "UDP in pieces", words: "--udp --send -b 0 -l 1400 --engine gso,gro" },
     Load { name: "TCP of 64 streams", words: "--tcp --send -P 64" },
 ];
 const HERTZ: u32 = 997;

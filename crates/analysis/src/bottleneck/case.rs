@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::{Attribution, HostEvidence, Role, Transport};
+use measurement::{Attribution, BitRate, HostEvidence, RateSearch, RateSearchEnd, Role, Transport};
 
 use crate::accounts::{Flow, Test};
 use crate::evidence::HostView;
@@ -58,6 +58,18 @@ impl<'a> Case<'a> {
     /// of it; as much as goes always could be more.
     pub(crate) fn wanting(&self) -> impl Iterator<Item = &Flow<'a>> {
         self.flows().iter().filter(|flow| flow.outcome.asked.is_none() || !flow.is_kept())
+    }
+
+    /// The search that found the rate of the test; none: its rate was requested, or is unlimited.
+    pub(crate) fn search(&self) -> Option<&'a RateSearch> {
+        self.test?.record.trials.rate.as_ref()
+    }
+
+    /// The rate held without loss, where this test at a higher rate shows what limits.
+    pub(crate) fn held_below(&self) -> Option<BitRate> {
+        let search = self.search().filter(|search| search.end == RateSearchEnd::Loss)?;
+        let is_above = self.test?.record.plan.asked()? > search.held;
+        (is_above && search.floor.is_none()).then_some(search.held)
     }
 
     /// Whether that end is `host`, or another namespace of its kernel.

@@ -49,7 +49,7 @@ fn above(row: &Row<'_>, beside: &[&Row<'_>]) -> Option<Deciding> {
     let rate = ABOVE * row.delivered;
     let is_run = |other: &&Row<'_>| {
         let is_faster = other.offered().is_some_and(|rate| rate >= MUCH_MORE * row.delivered);
-        is_faster || other.path_loss() >= slower::MUCH
+        is_faster || other.path_loss() >= slower::MUCH || other.is_searched()
     };
     if beside.iter().any(is_run) || !can_be_sent(rate, beside) {
         return None;
@@ -60,7 +60,7 @@ fn above(row: &Row<'_>, beside: &[&Row<'_>]) -> Option<Deciding> {
 
 /// No row of as much as goes was sent more slowly.
 fn can_be_sent(rate: f64, beside: &[&Row<'_>]) -> bool {
-    let floods = beside.iter().filter(|other| other.asked().is_none());
+    let floods = beside.iter().filter(|other| other.paced().is_none());
     floods.filter_map(|flood| flood.offered()).all(|offered| offered >= rate)
 }
 

@@ -53,15 +53,16 @@ fn below_datagrams(rows: &[&Row<'_>]) -> BTreeMap<usize, Shown> {
     };
     let Some(limit) = rows.iter().find(is_limit) else { return BTreeMap::new() };
     let tcp = rows.iter().filter(|row| row.is_tcp() && !row.is_limited_by_a_host());
-    let tcp = tcp.filter(|row| row.on_wire >= PART * limit.on_wire);
+    let tcp = tcp.filter(|row| row.on_wire >= PART * limit.limit_on_wire());
     let shown = |row: &Row<'_>| Shown::Limit(same_limit(row, limit));
     tcp.map(|row| (row.record, shown(row))).collect()
 }
 
 fn same_limit(row: &Row<'_>, limit: &Row<'_>) -> Finding {
-    let rate = Bound::exact(limit.on_wire, "").to;
-    let payload = row.delivered / row.on_wire * limit.on_wire;
-    let part = percent((row.on_wire / limit.on_wire).min(1.0));
+    let on_wire = limit.limit_on_wire();
+    let rate = Bound::exact(on_wire, "").to;
+    let payload = row.delivered / row.on_wire * on_wire;
+    let part = percent((row.on_wire / on_wire).min(1.0));
     Finding {
         text: format!("the path is the limit: it drops what is above {rate} on the wire"),
         effect: Effect::Rate(Bound::exact(payload, format!("payload in {rate} of frames"))),
@@ -72,11 +73,12 @@ fn same_limit(row: &Row<'_>, limit: &Row<'_>) -> Finding {
 
 fn finding(row: &Row<'_>, rate: BitRate, rows: usize, place: &str) -> Finding {
     let text = format!("{place} is the limit: all {rows} rows stop at {rate} on the wire");
+    let payload = row.delivered / row.on_wire * rate.bits_per_second() as f64;
     Finding {
         rule: RuleId::PathRateLimit,
         certainty: Certainty::Limit,
         share: 1.0,
-        effect: Effect::Rate(Bound::exact(row.delivered, format!("payload in {rate} of frames"))),
+        effect: Effect::Rate(Bound::exact(payload, format!("payload in {rate} of frames"))),
         host: None,
         direction: None,
         text,

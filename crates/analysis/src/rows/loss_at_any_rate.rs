@@ -18,7 +18,7 @@ fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {
     let slower = slower::than(row, rows)?;
     let is_same = slower.path_loss() >= SAME * row.path_loss();
     let is_seen = slower::is_significant(slower.datagrams(), slower.path_loss());
-    let rate = slower.outcome.asked?;
+    let rate = slower.paced()?;
     (is_same && is_seen).then(|| finding(row, slower, rate))
 }
 

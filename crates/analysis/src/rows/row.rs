@@ -3,8 +3,8 @@
 use measurement::plan::PlanDraft;
 use measurement::verdict::Finding;
 use measurement::{
-    Certainty, Conclusion, Direction, DirectionAccount, DirectionOutcome, Role, RuleId, TestPlan,
-    TestRecord, Transport, Verdict,
+    BitRate, Certainty, Conclusion, Direction, DirectionAccount, DirectionOutcome, Role, RuleId,
+    TestPlan, TestRecord, Transport, Verdict,
 };
 
 use crate::evidence::sender;
@@ -103,6 +103,25 @@ impl Row<'_> {
     /// The rate of payload that was requested, in bits per second; none: as much as goes.
     pub(crate) fn asked(&self) -> Option<f64> {
         Some(self.outcome.asked?.bits_per_second() as f64)
+    }
+
+    /// The rate that the sender kept: the requested one, or that which a search found.
+    pub(crate) fn paced(&self) -> Option<BitRate> {
+        self.test.paced(self.direction())
+    }
+
+    /// The rate at which datagrams stop, with headers: what arrived, or what a search saw to pass at
+    /// most.
+    pub(crate) fn limit_on_wire(&self) -> f64 {
+        let headline = self.headline().filter(|_| self.is_searched());
+        let bound = headline.and_then(|finding| finding.effect.bound());
+        let most = bound.map_or(self.delivered, |bound| bound.to.bits_per_second() as f64);
+        self.on_wire / self.delivered.max(1.0) * most.max(self.delivered)
+    }
+
+    /// A search found the rate: it shows what the path passes of UDP.
+    pub(crate) const fn is_searched(&self) -> bool {
+        self.test.trials.rate.is_some()
     }
 
     /// The rate of payload that was sent, in bits per second.

@@ -1,17 +1,21 @@
 //! The run of UDP that is slower than a row. What it loses is not lost for want of rate.
 
+use measurement::BitRate;
+
 use super::Row;
 
 /// The fastest run of UDP in the direction of `row` for which no more was requested than arrived in
 /// `row`; none: there is none, or its sender did not reach the rate.
 pub(crate) fn than<'r, 'a>(row: &Row<'_>, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
     let slower = rows.iter().filter(|other| row.has_datagrams_in(other));
-    let slower = slower.filter(|other| other.asked().is_some_and(|rate| rate <= row.delivered));
-    slower.filter(|one| is_sent(one)).max_by_key(|one| one.outcome.asked)
+    let is_slower = |rate: BitRate| rate.bits_per_second() as f64 <= row.delivered;
+    let slower = slower.filter(|other| other.paced().is_some_and(is_slower));
+    slower.filter(|one| is_sent(one)).max_by_key(|one| one.paced())
 }
 
 fn is_sent(row: &Row<'_>) -> bool {
-    row.offered().zip(row.asked()).is_some_and(|(offered, asked)| offered >= REACHED * asked)
+    let rate = row.paced().map(|rate| rate.bits_per_second() as f64);
+    row.offered().zip(rate).is_some_and(|(offered, rate)| offered >= REACHED * rate)
 }
 
 /// Whether a run of so many datagrams shows a loss of that share: fewer may be lost or not.

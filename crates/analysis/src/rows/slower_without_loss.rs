@@ -17,7 +17,7 @@ fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {
     let slower = slower::than(row, rows)?;
     let faster = faster(row, rows)?;
     let is_shown = slower::is_significant(slower.datagrams(), suspected_loss(row, faster));
-    let clean = slower.outcome.asked?;
+    let clean = slower.paced()?;
     (slower.loss() <= slower::NOTICED && is_shown).then(|| finding(row, faster, clean))
 }
 

@@ -2,7 +2,7 @@
 
 use measurement::TestRecord;
 
-use super::{Next, Purpose, Repeat, Row, Search, Task, Trial};
+use super::{Next, Purpose, Repeat, Row, Search, Task, Trial, results};
 
 /// A search that runs each of its [`Row`]s once. Then, while a verdict is undecided or has two
 /// explanations, it runs the measurement of at most two seconds that decides, up to three of them.
@@ -22,7 +22,7 @@ impl Decide {
 
     /// The further measurement that is due after `done`.
     fn further(&self, done: &[Trial]) -> Option<Task> {
-        if done.len() >= self.first + MOST {
+        if results(done).count() >= self.first + MOST {
             return None;
         }
         let decides = analysis::deciding_plan(&judged_together(done))?;
@@ -33,7 +33,7 @@ impl Decide {
 
 impl Search for Decide {
     fn next(&mut self, done: &[Trial]) -> Next {
-        if done.len() < self.first {
+        if results(done).count() < self.first {
             return self.rows.next(done);
         }
         if done.last().is_some_and(|trial| !trial.is_complete()) {
@@ -50,7 +50,7 @@ impl Search for Decide {
 /// Copies of the records with the verdicts that they have together: more records may still come, of
 /// which each is judged with all others from its own verdict on.
 fn judged_together(done: &[Trial]) -> Vec<TestRecord> {
-    let records = done.iter().filter_map(|trial| trial.result.as_ref().ok());
+    let records = results(done).filter_map(|trial| trial.result.as_ref().ok());
     let mut records: Vec<_> = records.cloned().collect();
     analysis::judge_together(&mut records);
     records
@@ -61,6 +61,8 @@ const MOST: usize = 3;
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use measurement::outcome::Ending;
 
     use super::*;
@@ -118,7 +120,7 @@ mod tests {
         let mut search = Decide::new(vec![Row::of_plan(plan_at(70_000_000))]);
         let task = |purpose| Task { row: Row::of_plan(plan_at(70_000_000)), purpose };
         let lossy = task(Purpose::Result { run: 0, of: 1 });
-        let trial = |task: Task| Trial { result: Ok(random(&task)), task };
+        let trial = |task: Task| Trial { result: Ok(random(&task)), task, took: Duration::ZERO };
         let done: Vec<_> = std::iter::repeat_with(|| trial(lossy.clone())).take(4).collect();
         assert_eq!(search.next(&done), Next::Done);
     }

@@ -11,6 +11,7 @@ use measurement::engine::{EngineName, EngineRole, EngineTrial};
 use measurement::outcome::Outcome;
 use measurement::{BitRate, End, Engine, TestPlan, TestRecord};
 use session::SessionError;
+use session::client::Watching;
 
 use super::{Next, Purpose, Row, Search, Task, Trial};
 
@@ -129,7 +130,8 @@ impl EngineChoice {
         draft.omit = Duration::ZERO;
         draft.options.engines = engines.map(EngineName::from).to_vec();
         let plan = draft.check().unwrap_or_else(|_| self.plan.clone());
-        Task { row: Row::of_plan(plan), purpose: Purpose::Trial { what: "trying engines" } }
+        let purpose = Purpose::Trial { what: "trying engines", watching: Watching::Nothing };
+        Task { row: Row::of_plan(plan), purpose }
     }
 }
 

@@ -56,8 +56,8 @@ impl Search for Fastest {
 
     fn conclude(&self, records: &mut RecordSet) {
         for (row, choice) in self.chosen_rows().iter().zip(&self.choices) {
-            let of_row = records.records.iter_mut().filter(|record| record.plan == row.plan);
-            of_row.for_each(|record| record.engine_trials = choice.trials().to_vec());
+            let of_row = records.records.iter_mut().filter(|record| row.is_of(record));
+            of_row.for_each(|record| record.trials.engines = choice.trials().to_vec());
         }
         if let Some(rows) = &self.then {
             rows.conclude(records);

@@ -2,9 +2,10 @@
 
 use measurement::outcome::Ending;
 use measurement::record::RepeatSummary;
-use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
+use measurement::{BitRate, RecordSet, TestRecord};
 
-use super::{Next, Purpose, Row, Search, Task, Trial};
+use super::rate::RateChoice;
+use super::{Next, Purpose, Row, RowRate, Search, Task, Trial, results};
 
 /// A search that runs all its [`Row`]s a number of times, round by round (A B A B). It ends when a
 /// test ends early.
@@ -36,34 +37,47 @@ impl Repeat {
 
 impl Search for Repeat {
     fn next(&mut self, done: &[Trial]) -> Next {
-        if done.last().is_some_and(|trial| !trial.is_complete()) {
+        let is_early = |trial: &Trial| trial.task.purpose.is_result() && !trial.is_complete();
+        if done.last().is_some_and(is_early) {
             return Next::Stop;
         }
-        self.tasks_from(done.len()).next().map_or(Next::Done, Next::Run)
+        let Some(task) = self.tasks_from(results(done).count()).next() else { return Next::Done };
+        if task.row.rate == RowRate::ToFind { at_its_rate(&task, done) } else { Next::Run(task) }
     }
 
     fn remaining(&self, done: &[Trial]) -> Vec<Task> {
-        self.tasks_from(done.len()).collect()
+        self.tasks_from(results(done).count()).collect()
     }
 
     fn conclude(&self, records: &mut RecordSet) {
         if self.times > 1 {
-            let plans = self.rows.iter().map(|row| &row.plan);
-            records.summaries = plans.filter_map(|plan| summary(plan, &records.records)).collect();
+            let rows = self.rows.iter();
+            records.summaries = rows.filter_map(|row| summary(row, &records.records)).collect();
         }
     }
 }
 
-/// The spread of the rates of all complete runs of `plan`; none: no run gave a rate.
-fn summary(plan: &TestPlan, records: &[TestRecord]) -> Option<RepeatSummary> {
+/// The next trial that finds the rate of a task, or the task at the rate that was found.
+fn at_its_rate(task: &Task, done: &[Trial]) -> Next {
+    let is_result = |trial: &Trial| trial.task.purpose.is_result();
+    let (before, trials) = done.split_at(done.iter().rposition(is_result).map_or(0, |at| at + 1));
+    let choice = RateChoice::new(&task.row.plan, before, trials);
+    match choice.next() {
+        Next::Done => Next::Run(Task { row: choice.row(&task.row), purpose: task.purpose }),
+        undecided => undecided,
+    }
+}
+
+/// The spread of the rates of all complete runs of `row`; none: no run gave a rate.
+fn summary(row: &Row, records: &[TestRecord]) -> Option<RepeatSummary> {
     let runs = records
         .iter()
-        .filter(|record| record.plan == *plan && record.outcome.ending == Ending::Completed);
+        .filter(|record| row.is_of(record) && record.outcome.ending == Ending::Completed);
     let mut rates: Vec<BitRate> = runs.filter_map(|record| record.outcome.rate()).collect();
     let spread = analysis::spread(&rates);
     rates.sort_unstable();
     Some(RepeatSummary {
-        row: plan.row(),
+        row: row.plan.row(),
         runs: u32::try_from(rates.len()).unwrap_or(u32::MAX),
         median: median(&rates)?,
         slowest: *rates.first()?,
@@ -110,7 +124,7 @@ mod tests {
         for result in early {
             let mut search = two_rows(2);
             let Next::Run(task) = search.next(&[]) else { panic!("a task is due") };
-            let done = [Trial { task, result }];
+            let done = [Trial { task, result, took: std::time::Duration::ZERO }];
             assert_eq!(search.next(&done), Next::Stop);
             let left: Vec<_> = search.remaining(&done).iter().map(Task::title).collect();
             assert_eq!(left, ["UDP send 1/2", "TCP send 2/2", "UDP send 2/2"]);

@@ -1,11 +1,13 @@
 //! Helpers of the strategies' tests: plans, scripted results, and a driver without a network.
 
+use std::time::Duration;
+
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::record::StreamRecord;
 use measurement::{
-    BitRate, ByteSize, DatagramLedger, Direction, DirectionOutcome, EngineUse, Engines, TestPlan,
-    TestRecord, Throughput, Transport,
+    BitRate, ByteSize, DatagramLedger, Direction, DirectionOutcome, End, EngineUse, Engines,
+    TestPlan, TestRecord, Throughput, Transport,
 };
 use session::SessionError;
 
@@ -20,7 +22,7 @@ pub(super) fn plan(transport: Transport) -> TestPlan {
 pub(super) fn rate(bits_per_second: u64) -> TestRecord {
     let mut record = ended(Ending::Completed);
     let rate = BitRate::from_bits_per_second(bits_per_second);
-    let span = std::time::Duration::from_secs(1);
+    let span = Duration::from_secs(1);
     let delivered = Throughput { bytes: bits_per_second / 8, span, rate };
     let used = Some(EngineUse::default());
     record.outcome.directions = vec![DirectionOutcome {
@@ -107,7 +109,11 @@ pub(super) fn run(
         match search.next(&done) {
             Next::Run(task) => {
                 let result = script(&task);
-                done.push(Trial { task, result });
+                let took = match task.row.plan.end {
+                    End::Time(time) => time,
+                    End::Bytes(_) | End::Blocks(_) | End::Open => Duration::ZERO,
+                };
+                done.push(Trial { task, result, took });
             }
             end => return (done, end),
         }
@@ -123,4 +129,4 @@ pub(super) fn titles(
 }
 
 const BLOCK: u64 = 1_250;
-const TIME: std::time::Duration = std::time::Duration::from_secs(10);
+const TIME: Duration = Duration::from_secs(10);

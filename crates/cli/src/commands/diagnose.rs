@@ -43,7 +43,11 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 
 /// Against a server.
 fn test(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
-    let rows: Vec<_> = plans(flags)?.into_iter().map(Row::of_plan).collect();
+    let rows = plans(flags)?.into_iter().map(Row::of_plan);
+    // -b 0 is unlimited.
+    let is_open = flags.rate.is_none();
+    let rows = rows.map(|row| if is_open { row.at_the_rate_without_loss() } else { row });
+    let rows: Vec<_> = rows.collect();
     flags.output.as_deref().map_or(Ok(()), output::check_writable)?;
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;

@@ -44,7 +44,7 @@ pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
 fn rows(flags: &LatencyFlags) -> Result<Vec<Row>, UsageError> {
     let probe_every = Some(flags.exchange.probe_every);
     let exchanges = exchanges(flags)?.into_iter().map(Row::of_plan);
-    let loads = loads(flags)?.into_iter().map(|plan| Row { plan, probe_every });
+    let loads = loads(flags)?.into_iter().map(|plan| Row { probe_every, ..Row::of_plan(plan) });
     Ok(exchanges.chain(loads).collect())
 }
 

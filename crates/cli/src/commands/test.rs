@@ -1,12 +1,13 @@
 //! `linerate test`.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use campaign::search::{Fastest, Repeat};
 use campaign::{Monitor, Row, Runner, Search};
 use linux::event::StopSignals;
-use measurement::TestPlan;
+use measurement::{TestPlan, Transport};
 use report::export::{Export, Table};
 use report::screen::{Screen, Shape};
 use session::client::{Request, Watching};
@@ -24,6 +25,10 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let Some(first) = plans.first().cloned() else { return Ok(ExitCode::SUCCESS) };
     let most = plans.iter().map(TestPlan::streams_in_all).max().unwrap_or(0);
     linux::host::raise_file_limit_to(usize::try_from(most).unwrap_or(usize::MAX) + OWN_FILES);
+    if let Some(line) = flood(flags, &plans) {
+        // What is said here is only a remark.
+        _ = writeln!(anstream::stderr(), "linerate: {line}");
+    }
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     let is_table = flags.output.format.or(&Table).name() == Table.name();
     let mut progress = is_table.then(|| progress(flags, &plans));
@@ -50,10 +55,21 @@ fn progress(flags: &TestFlags, plans: &[TestPlan]) -> Progress {
     Progress::new(flags.output.detail()).of(count).with_rows(rows)
 }
 
+/// A remark on UDP without any limit.
+fn flood(flags: &TestFlags, plans: &[TestPlan]) -> Option<&'static str> {
+    let is_flood = plans.iter().any(|plan| plan.transport == Transport::Udp)
+        && flags.stream.rate.is_some_and(|rate| rate.bits_per_second() == 0);
+    (is_flood && !flags.output.quiet)
+        .then_some("-b 0: UDP is sent as fast as possible, whatever the path passes")
+}
+
 /// The strategy that the flags choose.
 fn search(flags: &TestFlags, plans: Vec<TestPlan>) -> Box<dyn Search> {
     let probe_every = flags.rows.latency.then_some(flags.rows.probe_every);
-    let rows = plans.into_iter().map(|plan| Row { plan, probe_every }).collect();
+    let rows = plans.into_iter().map(Row::of_plan).map(|row| Row { probe_every, ..row });
+    // As with iperf3, -b 0 is unlimited.
+    let is_open = flags.stream.rate.is_none();
+    let rows = rows.map(|row| if is_open { row.at_the_rate_without_loss() } else { row }).collect();
     if flags.stream.wants_the_fastest() {
         Box::new(Fastest::new(rows, flags.rows.repeat))
     } else {

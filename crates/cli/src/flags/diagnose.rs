@@ -34,7 +34,8 @@ pub(crate) struct DiagnoseFlags {
     /// Parallel streams in each direction
     #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
     pub(crate) streams: u16,
-    /// Rate of each stream that ought to arrive, e.g. 100M [default: as much as goes]
+    /// Rate of each stream that ought to arrive, e.g. 100M; 0: as fast as possible [default: TCP 0;
+    /// UDP the highest rate with at most 0.1 % loss]
     #[arg(short = 'b', long, env = "LINERATE_RATE", requires = SERVER)]
     pub(crate) rate: Option<BitRate>,
     /// Socket buffer, e.g. 4M

@@ -21,6 +21,7 @@ mod host;
 mod interruptions;
 mod latency;
 mod many;
+mod rates;
 mod service;
 mod serving;
 mod several;

@@ -132,4 +132,4 @@ fn shared(under_test: &UnderTest) -> Result<Attempt> {
 }
 
 /// Nothing but its own work holds the sender back.
-const SMALL_DATAGRAMS: &str = "--udp --send --engine sendmmsg,recvmmsg -l 64 -t 2s";
+const SMALL_DATAGRAMS: &str = "--udp --send -b 0 --engine sendmmsg,recvmmsg -l 64 -t 2s";

@@ -1,6 +1,6 @@
 //! `path-rate-limit`: the path passes a rate of its own, whatever is sent.
 
-use measurement::{Bound, Certainty, Role};
+use measurement::{BitRate, Bound, Certainty, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
@@ -14,13 +14,13 @@ const PAGE: Page = Page {
     title: "Rate limit of the path",
     what: "TCP: under load the round trip was at least five times the least one and 1 ms above it, \
            while the sender waited for its congestion window and both ends had CPU time left. UDP: \
-           at least half of what was sent is missing, and no counter of a host explains most of \
-           it.",
+           at least half of what was sent is missing, or a search for the rate without loss found \
+           one and lost datagrams above it, and no counter of a host explains most of it.",
     why: "A link, a shaper, a policer or a forwarder on the way passes so much and no more: what is \
           above waits in its queue, or is dropped. What the ends do better changes nothing.",
     evidence: "The median of the smoothed round trips (`tcpi_rtt`) against the least \
                (`tcpi_min_rtt`), where the sender tells nothing those that the receiver sees \
-               (`tcpi_rcv_rtt`) while data arrives evenly; the ledger of datagrams; the time of the CPUs.",
+               (`tcpi_rcv_rtt`) while data arrives evenly; the ledger of datagrams, and the trials of the search; the time of the CPUs.",
     remedy: "Find the place (`--observe HOST` on each router): the slowest link, a shaper (on a home \
              router it may be its SQM), a policer, or a forwarder whose CPU is full. It stays the \
              limit until its rate is raised.",
@@ -34,7 +34,11 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     let streams = streams.iter().filter_map(|transfer| by_its_queue(case, transfer));
     let silent = silent::wanting(case);
     let silent = silent.iter().filter_map(|arrivals| seen_by_the_receiver(case, arrivals));
-    streams.chain(silent).chain(case.wanting().filter_map(by_its_loss)).collect()
+    let datagrams = case.wanting().filter_map(|flow| match case.held_below() {
+        Some(held) => by_a_search(flow, held),
+        None => by_its_loss(flow),
+    });
+    streams.chain(silent).chain(datagrams).collect()
 }
 
 /// The sender tells nothing: data arrives at an even rate and late, while this host has time.
@@ -89,6 +93,28 @@ fn by_its_loss(flow: &Flow<'_>) -> Option<Found> {
     let offered = flow.outcome.offered?.rate;
     let text = format!("{offered} were sent, and {} of the datagrams are missing", percent(lost));
     Some(found(flow, certainty, "the path is the limit")?.explaining(part).seen(text))
+}
+
+/// A rate was `held` without loss, and this higher one lost.
+fn by_a_search(flow: &Flow<'_>, held: BitRate) -> Option<Found> {
+    let ledger = flow.account.ledger.as_ref()?;
+    let (offered, arrived) = (flow.outcome.offered?.rate, flow.outcome.delivered?.rate);
+    let lost = share(ledger.lost(), ledger.sent);
+    let part = share(ledger.remainder, ledger.lost());
+    let above = match ledger.lost() {
+        0 => format!("of {offered} only {arrived} arrived in time"),
+        _ if part < MOST_OF_IT => return None,
+        _ => format!("at {offered} {} of the datagrams were lost", percent(lost)),
+    };
+    let is_told = ledger.sender_told && ledger.receiver_told && ledger.lost() > 0;
+    let certainty = if is_told { Certainty::Limit } else { Certainty::Candidate };
+    let (least, most) = (held.bits_per_second() as f64, arrived.bits_per_second() as f64);
+    let arithmetic = "what passed without loss, and what arrived of more";
+    let bound = Bound::between(least, most.max(least), arithmetic);
+    let text = format!("the path is the limit: it passes {held} of payload without loss; {above}");
+    let found = Found::new(certainty, text).going(flow.outcome.direction);
+    let explained = if ledger.lost() > 0 { part } else { 1.0 };
+    Some(found.allowing(bound).explaining(explained).remedy(REMEDY))
 }
 
 /// A round trip does not tell on which of its ways a queue stands.

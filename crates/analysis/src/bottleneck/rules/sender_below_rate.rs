@@ -1,5 +1,7 @@
 //! `sender-below-rate`: the sender cannot send the rate that was asked.
 
+use measurement::{BitRate, RateSearch, RateSearchEnd};
+
 use super::{Case, Found, Rule};
 use crate::accounts::Flow;
 use crate::bottleneck::load;
@@ -14,7 +16,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let test = case.test?;
-    let (asked, offered) = flow.outcome.asked.zip(flow.outcome.offered)?;
+    let (asked, offered) = asked(case, flow).zip(flow.outcome.offered)?;
     let kept = share(offered.rate.bits_per_second(), asked.bits_per_second());
     if kept >= send_blocked::KEPT || send_blocked::is_by_a_block(test.record, flow.outcome) {
         return None;
@@ -27,7 +29,11 @@ fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let sender = flow.sender();
     let worker = workers::limiting(test, &sender);
     let full = load::full(case).into_iter().find(|full| full.role == sender);
-    let fact = format!("{} cannot send the requested rate", words::host(&sender));
+    let name = words::host(&sender);
+    let fact = match case.search() {
+        Some(_) => format!("{name} cannot send more than {}", offered.rate),
+        None => format!("{name} cannot send the requested rate"),
+    };
     let is_shown = worker.is_some() || full.is_some();
     let found = if is_shown { Found::limit(fact) } else { Found::candidate(fact) };
     let mut found = found
@@ -50,6 +56,13 @@ fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
         }
     }
     Some(found)
+}
+
+/// The rate that was requested, or that of the trial in which a search saw the sender at its limit.
+fn asked(case: &Case<'_>, flow: &Flow<'_>) -> Option<BitRate> {
+    let is_limit = |search: &&RateSearch| search.end == RateSearchEnd::Sender;
+    let trial = || case.search().filter(is_limit).and(case.test?.record.plan.asked());
+    flow.outcome.asked.or_else(trial)
 }
 
 #[cfg(test)]

@@ -23,7 +23,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.flows().iter().filter_map(|flow| finding(case, flow)).collect()
+    // Where a lower rate lost nothing the loss is that of a rate limit.
+    let is_by_rate = case.held_below().is_some();
+    let flows = case.flows().iter().filter(|_| !is_by_rate);
+    flows.filter_map(|flow| finding(case, flow)).collect()
 }
 
 fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
@@ -38,6 +41,13 @@ fn on_the_path(case: &Case<'_>, flow: &Flow<'_>, ledger: &Ledger) -> Found {
         Found::limit("packet loss on the path")
     } else {
         Found::candidate(unsure(ledger))
+    };
+    let found = match case.search().and_then(|search| search.floor) {
+        Some(floor) => found.seen(format!(
+            "slow trials lost {} as well: a lower rate does not help",
+            percent(floor)
+        )),
+        None => found,
     };
     let is_observed = |host: &HostView<'_>| matches!(host.role(), Role::Observed(_));
     found.going(flow.outcome.direction).explaining(part).seen(missing(ledger)).remedy(

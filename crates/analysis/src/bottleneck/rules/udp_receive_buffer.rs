@@ -43,7 +43,9 @@ fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
         let name = words::host(&receiver);
         let text = format!("UDP receive buffer overflow on {name}");
         // As much as goes always loses a little, which is not what limits it.
-        let is_limit = flow.outcome.asked.is_some() || share(dropped, ledger.sent) > MUCH;
+        let is_limit = flow.outcome.asked.is_some()
+            || case.held_below().is_some()
+            || share(dropped, ledger.sent) > MUCH;
         let found = if is_limit { Found::limit(text) } else { Found::note(text) };
         let found = found
             .at(&receiver)

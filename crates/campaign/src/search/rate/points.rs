@@ -1,0 +1,384 @@
+//! Trials at several rates, and what they say of the highest rate without loss.
+
+use std::time::Duration;
+
+use measurement::outcome::Ending;
+use measurement::{BitRate, RateSearchEnd, TestRecord};
+
+use crate::search::Trial;
+
+/// What a trial at one rate came to; rates in bit/s of all streams of a direction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    /// Index of its trial.
+    pub(super) index: usize,
+    pub(super) asked: BitRate,
+    pub(super) sent: BitRate,
+    pub(super) arrived: BitRate,
+    /// The rate that was tried: the one asked, or what got away of it.
+    pub(super) rate: f64,
+    /// The sender reached the rate asked, but for stalls.
+    is_reached: bool,
+    /// Share of the datagrams that were lost.
+    pub(super) loss: f64,
+    datagrams: f64,
+    /// How much longer than the sender the receiver took for the datagrams that were not lost: the
+    /// delay of the path, and what a queue grew by.
+    delay: Duration,
+    length: Duration,
+    took: Duration,
+}
+
+/// All points of a search, in the order of their trials.
+#[derive(Debug)]
+pub(super) struct Points {
+    all: Vec<Point>,
+    /// The least delay, which is that of the path.
+    delay: Duration,
+    /// The least time of a trial in which nothing was sent: several round trips.
+    around: Duration,
+    floor: Option<f64>,
+}
+
+impl Point {
+    /// The point of a trial; none: it failed, or what arrived is not known.
+    pub(super) fn of_trial(index: usize, trial: &Trial) -> Option<Self> {
+        let record = trial.result.as_ref().ok()?;
+        let asked = record.plan.asked()?;
+        if record.outcome.ending != Ending::Completed {
+            return None;
+        }
+        let (sent, arrived) = slowest(record)?;
+        let (datagrams, loss) = worst_loss(record)?;
+        let kept = bits(arrived) / bits(sent).max(1.0) / (1.0 - loss).max(0.01);
+        let length = record.result_span().unwrap_or_default();
+        let is_reached = bits(reached(record)?) * MISSED >= bits(asked);
+        let tried = if is_reached { bits(asked) } else { bits(sent.min(arrived)) };
+        Some(Self {
+            index,
+            asked,
+            sent,
+            arrived,
+            rate: tried.max(1.0),
+            is_reached,
+            loss,
+            datagrams,
+            delay: length.mul_f64(f64::max(1.0 / kept.max(0.01) - 1.0, 0.0)),
+            length,
+            took: trial.took,
+        })
+    }
+
+    /// Whether a trial of that length at this rate was this one.
+    pub(super) fn confirms(&self, rate: f64, length: Duration) -> bool {
+        (self.rate / rate - 1.0).abs() < 0.01 && self.length * 10 >= length * 9
+    }
+
+    /// To the hundredth of a second: no trial ends on the microsecond.
+    const fn asked_length(&self) -> u128 {
+        (self.length.as_millis() + 5) / 10
+    }
+
+    /// A rate that may pass where this one failed.
+    pub(super) fn lower(&self) -> f64 {
+        let arrived = bits(self.arrived);
+        if arrived < self.rate / 4.0 || self.loss < LITTLE_LOSS {
+            self.rate / 2.0
+        } else {
+            arrived * BELOW
+        }
+    }
+
+    /// The sender reached clearly less than was asked.
+    const fn is_limited_by_its_sender(&self) -> bool {
+        !self.is_reached
+    }
+
+    /// How late the last datagrams may be because a CPU was late.
+    fn tolerated_delay(&self) -> Duration {
+        if self.length < SHORT { LATE * 2 } else { LATE }
+    }
+}
+
+impl Points {
+    pub(super) fn new(points: Vec<Point>) -> Self {
+        let least = |of: fn(&Point) -> Duration| points.iter().map(of).min().unwrap_or_default();
+        let delay = least(|point| point.delay);
+        let around = least(|point| point.took.saturating_sub(point.length));
+        let floor = floor(&points);
+        Self { all: points, delay, around, floor }
+    }
+
+    /// The least time of a trial in which nothing was sent: several round trips.
+    pub(super) const fn around(&self) -> Duration {
+        self.around
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Point> {
+        self.all.iter()
+    }
+
+    /// The loss at any rate.
+    pub(super) const fn floor(&self) -> Option<f64> {
+        self.floor
+    }
+
+    /// The lowest rate that failed, unless a trial as long passed at no lower rate.
+    pub(super) fn high(&self) -> Option<Point> {
+        let failed = self.all.iter().filter(|point| self.fails(point));
+        let failed = failed.filter(|one| {
+            !self.all.iter().any(|other| {
+                let is_later = other.index > one.index;
+                is_later
+                    && !self.fails(other)
+                    && other.rate >= one.rate
+                    && other.length * 10 >= one.length * 9
+            })
+        });
+        failed.min_by(|one, other| one.rate.total_cmp(&other.rate)).copied()
+    }
+
+    /// The highest rate that passed below all that failed.
+    pub(super) fn low(&self) -> Option<Point> {
+        let high = self.high().map_or(f64::MAX, |high| high.rate);
+        let passed = self.all.iter().filter(|point| !self.fails(point) && point.rate < high);
+        passed.max_by(|one, other| one.rate.total_cmp(&other.rate)).copied()
+    }
+
+    /// The rate to hold; none: nothing was tried.
+    pub(super) fn held(&self) -> Option<f64> {
+        let rate = match (self.low(), self.high()) {
+            // What arrived of a long trial is what the path passes.
+            (Some(low), Some(high)) if high.length >= SURE => {
+                low.rate.max(BELOW * self.passed_at(&high))
+            }
+            (Some(low), _) => low.rate,
+            (None, Some(high)) if self.passed_at(&high) > 0.0 => BELOW * self.passed_at(&high),
+            (None, high) => high?.rate,
+        };
+        Some(rate.min(self.ceiling()))
+    }
+
+    /// The trial that shows why the search found no higher rate.
+    pub(super) fn above(&self) -> Option<Point> {
+        let limited = || self.all.iter().rfind(|point| point.is_limited_by_its_sender());
+        self.high().or_else(|| limited().copied())
+    }
+
+    pub(super) fn end(&self) -> RateSearchEnd {
+        match (self.high(), self.is_sender_at_its_limit()) {
+            (Some(_), _) => RateSearchEnd::Loss,
+            (None, true) => RateSearchEnd::Sender,
+            (None, false) => RateSearchEnd::Time,
+        }
+    }
+
+    /// The sender reached far less than was asked, or the same of two rates. A CPU that is late now
+    /// and then is no limit.
+    pub(super) fn is_sender_at_its_limit(&self) -> bool {
+        let limited = || self.all.iter().filter(|point| point.is_limited_by_its_sender());
+        let is_far = |point: &Point| point.rate * FAR < bits(point.asked);
+        let is_same = |one: &Point, other: &Point| {
+            bits(other.asked) >= DIFFERENT * bits(one.asked) && other.rate <= ALIKE * one.rate
+        };
+        limited().any(|one| is_far(one) || limited().any(|other| is_same(one, other)))
+    }
+
+    /// What the path, or the sender, was seen to pass at most: a short trial of more may pass since
+    /// a queue, or a bucket of tokens, took what was too much.
+    fn ceiling(&self) -> f64 {
+        let failed = |point: &&Point| self.fails(point);
+        let limited = self.all.iter().filter(|point| point.is_limited_by_its_sender());
+        let reached = limited.map(|point| point.rate).fold(f64::MAX, f64::min);
+        let near = |point: &&Point| bits(point.asked) >= NEAR * reached;
+        match self.end() {
+            RateSearchEnd::Loss => self.longest(failed).map_or(f64::MAX, |longest| {
+                let passed = BELOW * self.passed_at(&longest);
+                let passed = self.passed_in(longest.length).max(passed);
+                if passed > 0.0 { passed } else { f64::MAX }
+            }),
+            RateSearchEnd::Sender => self
+                .longest(near)
+                .map_or(f64::MAX, |longest| longest.rate.min(self.passed_at(&longest))),
+            RateSearchEnd::Time => f64::MAX,
+        }
+    }
+
+    /// The longest of some trials; of those as long that in which least arrived.
+    fn longest(&self, is_one: impl Fn(&&Point) -> bool) -> Option<Point> {
+        let arrived = |one: &Point, other: &Point| other.arrived.cmp(&one.arrived);
+        let order = |one: &&Point, other: &&Point| {
+            one.asked_length().cmp(&other.asked_length()).then(arrived(one, other))
+        };
+        self.all.iter().filter(is_one).max_by(order).copied()
+    }
+
+    /// The most that passed without loss in a trial as long: an overload may well get less.
+    fn passed_in(&self, length: Duration) -> f64 {
+        let passed = self.all.iter().filter(|point| !self.fails(point));
+        let passed = passed.filter(|point| point.length * 10 >= length * 9);
+        passed.map(|point| BELOW * self.passed_at(point)).fold(0.0, f64::max)
+    }
+
+    /// A rate between one that passed and one that failed; none: they are close.
+    pub(super) fn between(&self, low: &Point, high: &Point) -> Option<f64> {
+        let ratio = high.rate / low.rate;
+        let passed = self.passed_at(high);
+        let estimate = BELOW * passed;
+        let is_about = low.rate >= NEAR * passed && self.passed_at(low) <= passed / NEAR;
+        if ratio <= CLOSE || (ratio <= RATHER_CLOSE && is_about) {
+            return None;
+        }
+        if estimate > low.rate * DIFFERS && estimate * DIFFERS < high.rate {
+            return Some(estimate);
+        }
+        // What arrived is about what passes: show it by a trial just above.
+        if is_about && low.rate * JUST_ABOVE < high.rate {
+            return Some(low.rate * JUST_ABOVE);
+        }
+        Some((low.rate * high.rate).sqrt())
+    }
+
+    /// Another rate, and how many datagrams of it tell whether the little loss of the lowest rate
+    /// that failed is by chance; none: a lower rate tells it already.
+    pub(super) fn doubtful(&self) -> Option<(f64, f64)> {
+        let high =
+            self.high().filter(|high| high.loss > self.tolerance(high) && self.floor.is_none())?;
+        let needed = EXPECTED / high.loss;
+        let tells = |point: &&Point| point.rate < high.rate && point.datagrams >= needed / 2.0;
+        let is_told = high.loss >= LITTLE_LOSS || self.all.iter().any(|point| tells(&point));
+        // Twice the rate tells it sooner, and loses far more if it is a limit.
+        let rate = if self.all.len() == 1 { high.rate * 2.0 } else { high.rate / 2.0 };
+        (!is_told).then_some((rate, needed))
+    }
+
+    /// The lowest rate that failed, where all of it arrived, but late, and nothing else shows that a
+    /// queue grew rather than that a CPU was late.
+    pub(super) fn unsure(&self) -> Option<BitRate> {
+        let high = self.high().filter(|high| !self.loses(high))?;
+        let again = self.all.iter().filter(|point| point.asked == high.asked);
+        (again.count() == 1).then_some(high.asked)
+    }
+
+    /// The rate that the path passed in a trial: what arrived from when its first datagram did.
+    fn passed_at(&self, point: &Point) -> f64 {
+        let length = point.length.max(Duration::from_millis(1));
+        let by_delay = self.delay.as_secs_f64() / length.as_secs_f64();
+        bits(point.arrived) * (1.0 + by_delay.min(1.0))
+    }
+
+    fn loses(&self, point: &Point) -> bool {
+        let most = (point.datagrams * self.tolerance(point)).max(1.0);
+        point.loss * point.datagrams > most + 0.5
+    }
+
+    fn fails(&self, point: &Point) -> bool {
+        let late = point.delay.saturating_sub(self.delay);
+        let is_late = late > point.tolerated_delay() && late > point.length.mul_f64(LATE_SHARE);
+        self.loses(point) || is_late
+    }
+
+    /// The share of datagrams that may be lost. Where some are by chance, so may be more (two
+    /// standard deviations of a Poisson process).
+    fn tolerance(&self, point: &Point) -> f64 {
+        let Some(floor) = self.floor else { return TOLERATED };
+        let chance = 2.0 * (floor / point.datagrams.max(1.0)).sqrt();
+        TOLERATED.max(1.5 * floor + chance)
+    }
+}
+
+/// The loss of rates that are far below what arrived at another; none: they lost nothing.
+fn floor(points: &[Point]) -> Option<f64> {
+    let fast = points.iter().max_by_key(|point| point.arrived)?;
+    let slow = points.iter().filter(|point| point.rate <= SLOW * bits(fast.arrived));
+    let (lost, all) = slow.clone().fold((0.0, 0.0), |(lost, all), point| {
+        (lost + point.loss * point.datagrams, all + point.datagrams)
+    });
+    let mean = lost / f64::max(all, 1.0);
+    // Chance does not spare one of them.
+    let telling = slow.filter(|point| point.datagrams * mean >= TELLING);
+    let least = telling.map(|point| point.loss).fold(mean, f64::min);
+    let is_alike = mean >= PART * fast.loss && fast.loss * fast.datagrams >= LEAST_LOST;
+    let is_seen = lost >= if is_alike { FEW_LOST } else { LEAST_LOST } - 0.5;
+    (is_seen && least > TOLERATED && least < MOST_BY_CHANCE).then_some(least)
+}
+
+fn bits(rate: BitRate) -> f64 {
+    rate.bits_per_second() as f64
+}
+
+/// What was sent and what arrived, of the direction where less arrived.
+fn slowest(record: &TestRecord) -> Option<(BitRate, BitRate)> {
+    let directions = record.outcome.directions.iter();
+    let rates = directions.map(|one| Some((one.offered?.rate, one.delivered?.rate)));
+    let rates = rates.collect::<Option<Vec<_>>>()?;
+    rates.into_iter().min_by_key(|(_, arrived)| *arrived)
+}
+
+/// The rate that senders reached, without stalls for which a busy CPU is enough; of the direction
+/// whose sender reached less. None: not known.
+fn reached(record: &TestRecord) -> Option<BitRate> {
+    let directions = record.outcome.directions.iter().map(|one| {
+        let sent = one.offered?.rate;
+        let pacing = one.pacing.as_ref().filter(|report| report.stalled * STALLS < report.sending);
+        Some(pacing.map_or(sent, |report| report.achieved_outside_stalls.max(sent)))
+    });
+    directions.collect::<Option<Vec<_>>>()?.into_iter().min()
+}
+
+/// Datagrams that were sent, and the share that was lost, of the direction that lost more.
+fn worst_loss(record: &TestRecord) -> Option<(f64, f64)> {
+    let directions = record.outcome.directions.iter();
+    let losses = directions.map(|one| one.datagrams.map(|all| (all.sent as f64, all.loss())));
+    let losses = losses.collect::<Option<Vec<_>>>()?;
+    losses.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other))
+}
+
+/// Share of the datagrams that may be lost: what is free of loss for most purposes, and above what
+/// a bit error rate of 1e-8 brings.
+const TOLERATED: f64 = 0.001;
+/// Of the time of a trial, by which the last datagrams are late: a queue grows.
+const LATE_SHARE: f64 = 0.05;
+/// A CPU may be late as well.
+const LATE: Duration = Duration::from_millis(20);
+/// Far from the limit, where much more is late if anything.
+const SHORT: Duration = Duration::from_millis(200);
+/// So much more was asked than a sender reached that is at its limit.
+const MISSED: f64 = 1.04;
+/// Stalls of more than one part in so many are no accident.
+const STALLS: u32 = 4;
+const FAR: f64 = 2.0;
+/// Rates that are not the same.
+const DIFFERENT: f64 = 1.3;
+/// Rates that a sender reaches at its limit.
+const ALIKE: f64 = 1.15;
+/// Of what arrived in a short time, with what a bucket of tokens adds to that.
+const BELOW: f64 = 0.97;
+/// The lowest rate that failed against the highest that passed.
+const CLOSE: f64 = 1.05;
+const RATHER_CLOSE: f64 = 1.12;
+const JUST_ABOVE: f64 = 1.08;
+const DIFFERS: f64 = 1.02;
+/// Of what arrived.
+const NEAR: f64 = 0.95;
+/// Loss that may be by chance.
+const LITTLE_LOSS: f64 = 0.05;
+/// Lost datagrams that are expected in a trial that tells whether loss is by chance.
+const EXPECTED: f64 = 8.0;
+/// Lost datagrams that are expected where none would be no chance.
+const TELLING: f64 = 4.0;
+/// More is no chance: an overload that gets through in part.
+const MOST_BY_CHANCE: f64 = 0.1;
+/// Lost datagrams that are no accident; and where a faster trial lost about the same share.
+const LEAST_LOST: f64 = 3.0;
+const FEW_LOST: f64 = 2.0;
+/// Of the share that a faster trial lost.
+const PART: f64 = 0.4;
+/// Of what arrived at another rate: a path that passes more loses here by chance.
+const SLOW: f64 = 0.6;
+/// A trial whose arrival rate is that of the path, without what a bucket of tokens adds.
+const SURE: Duration = Duration::from_millis(500);

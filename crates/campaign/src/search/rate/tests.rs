@@ -1,0 +1,246 @@
+//! The search on paths of known properties.
+
+use measurement::plan::PlanDraft;
+use measurement::{DatagramLedger, DirectionOutcome, RateSearchEnd, Sample, TestRecord};
+use measurement::{Throughput, Timestamp};
+use session::SessionError;
+
+use super::*;
+use crate::search::tests::{ended, failed, plan, rate, run};
+use crate::search::{Repeat, Search};
+
+/// A path, and a sender in front of it; rates in bit/s of payload.
+#[derive(Clone, Copy)]
+struct Path {
+    /// What passes.
+    rate: f64,
+    /// Seconds that its queue holds.
+    queue: f64,
+    /// Share that is lost at any rate.
+    loss: f64,
+    /// What the sender can send.
+    sender: f64,
+}
+
+const PATH: Path = Path { rate: 100e6, queue: 0.005, loss: 0.0, sender: 1e12 };
+
+impl Path {
+    /// The record of a test of UDP at the rate of its plan.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    fn record(&self, task: &Task) -> TestRecord {
+        let plan = &task.row.plan;
+        let End::Time(time) = plan.end else { panic!("{plan:?}") };
+        let seconds = time.as_secs_f64();
+        let asked = plan.asked().expect("a rate").bits_per_second() as f64;
+        let sent = asked.min(self.sender) * seconds;
+        let queued = (sent - self.rate * seconds).clamp(0.0, self.rate * self.queue);
+        let passed = sent.min(self.rate * seconds + queued);
+        let arrived = passed * (1.0 - self.loss);
+        let mut record = ended(measurement::outcome::Ending::Completed);
+        record.plan = plan.clone();
+        let at = |span: Duration| Timestamp::default().after(span);
+        record.samples = vec![Sample { at: at(Duration::ZERO), streams: Vec::new() }];
+        record.stopped = Some(at(time));
+        let late = Duration::from_secs_f64(queued / self.rate);
+        let count = |bits: f64| (bits / 11_776.0).round() as u64;
+        record.outcome.directions = vec![DirectionOutcome {
+            asked: plan.asked(),
+            offered: Some(Throughput::over((sent / 8.0) as u64, time)),
+            delivered: Some(Throughput::over((arrived / 8.0) as u64, time + late)),
+            datagrams: Some(DatagramLedger {
+                sent: count(sent),
+                received: count(arrived),
+                lost: count(sent) - count(arrived),
+                ..DatagramLedger::default()
+            }),
+            ..DirectionOutcome::unknown(Direction::Send)
+        }];
+        record
+    }
+
+    /// What a search finds for a row of `seconds`, after TCP at some rate.
+    fn found(&self, seconds: u64, tcp: Option<u64>) -> Found {
+        let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+        draft.end = End::Time(Duration::from_secs(seconds));
+        let row = Row::of_plan(draft.check().expect("a plan")).at_the_rate_without_loss();
+        let first = tcp.map(|_| Row::of_plan(plan(Transport::Tcp)));
+        let mut search = Repeat::once(first.into_iter().chain([row]).collect());
+        let (done, end) = run(&mut search, |task| {
+            Ok(if task.row.plan.transport == Transport::Tcp {
+                TestRecord { plan: task.row.plan.clone(), ..rate(tcp.expect("asked")) }
+            } else {
+                self.record(task)
+            })
+        });
+        assert_eq!(end, Next::Done);
+        let last = done.last().expect("a row");
+        let End::Time(time) = last.task.row.plan.end else { panic!("{last:?}") };
+        let spent = done.iter().filter(|trial| !trial.task.purpose.is_result());
+        let spent = spent.map(|trial| trial.took).sum();
+        let RowRate::Found(search) = last.task.row.rate.clone() else { panic!("{last:?}") };
+        Found { search: *search, time, spent }
+    }
+}
+
+struct Found {
+    search: RateSearch,
+    /// Of the row.
+    time: Duration,
+    /// For trials.
+    spent: Duration,
+}
+
+impl Found {
+    fn held(&self) -> f64 {
+        self.search.held.bits_per_second() as f64
+    }
+
+    /// The trials in short.
+    fn told(&self) -> String {
+        let trials = self.search.trials.iter();
+        let trials: Vec<_> = trials
+            .map(|trial| format!("{} {} {:.4}", trial.asked, trial.arrived, trial.loss))
+            .collect();
+        format!("{} {:?} of {trials:#?}", self.search.held, self.search.end)
+    }
+
+    fn is_near(&self, rate: f64) -> bool {
+        (0.95 * rate..=1.005 * rate).contains(&self.held())
+    }
+}
+
+#[test]
+fn a_rate_limit_is_found_within_five_percent() {
+    for queue in [0.0, 0.005, 0.05, 0.2] {
+        for (limit, tcp) in [
+            (100e6, None),
+            (100e6, Some(95_600_000)),
+            (100e6, Some(60_000_000)),
+            (3e6, None),
+            (937e6, None),
+            (937e6, Some(930_000_000)),
+            (9.7e9, Some(9_400_000_000)),
+        ] {
+            let path = Path { rate: limit, queue, ..PATH };
+            let found = path.found(5, tcp);
+            let Found { search, spent, time } = &found;
+            assert!(found.is_near(limit), "{limit} {queue} {tcp:?}: {}", found.told());
+            assert_eq!(search.end, RateSearchEnd::Loss, "{}", found.told());
+            let above = search.next_above().expect("a rate that failed");
+            assert!(above.asked > search.held && search.trials.len() <= 11, "{}", found.told());
+            assert!(*spent <= Duration::from_secs(2) && *spent + *time <= Duration::from_secs(5));
+        }
+    }
+}
+
+#[test]
+fn what_was_tried_above_is_kept_as_evidence_that_nobody_asked_for() {
+    let found = PATH.found(5, Some(95_000_000));
+    let above = found.search.above.as_ref().expect("a trial that failed");
+    assert!(above.outcome.directions[0].asked.is_none());
+    assert!(above.plan.asked() > Some(found.search.held));
+}
+
+#[test]
+fn loss_by_chance_is_no_limit() {
+    for tcp in [None, Some(20_000_000), Some(90_000_000)] {
+        let found = Path { rate: 1e9, loss: 0.01, ..PATH }.found(5, tcp);
+        let floor = found.search.floor.expect("slow trials lose as well");
+        assert!((0.005..0.02).contains(&floor), "{floor}");
+        let least = tcp.map_or(10e6, |rate| rate as f64);
+        assert!(found.held() >= 0.99 * least, "{}", found.told());
+    }
+}
+
+#[test]
+fn a_sender_at_its_limit_is_the_answer() {
+    for (sender, tcp) in [(5e9, Some(20_000_000_000)), (5e9, None), (600e6, Some(900_000_000))] {
+        let found = Path { rate: 1e12, sender, ..PATH }.found(5, tcp);
+        assert!(found.is_near(sender), "{}", found.told());
+        assert_eq!(found.search.end, RateSearchEnd::Sender);
+        let shown = found.search.next_above().expect("the trial that shows it");
+        assert!(shown.sent < shown.asked);
+    }
+}
+
+#[test]
+fn a_path_without_a_limit_ends_in_time() {
+    let found = Path { rate: 1e30, sender: 1e30, ..PATH }.found(5, None);
+    assert!(found.spent <= Duration::from_secs(2), "{:?}", found.spent);
+    assert_eq!(found.search.end, RateSearchEnd::Time);
+    assert!(found.search.above.is_none());
+}
+
+#[test]
+fn nothing_that_arrives_ends_the_search_soon() {
+    let found = Path { rate: 0.001, queue: 0.0, ..PATH }.found(5, None);
+    assert!(found.search.trials.len() <= MOST_FAILED, "{}", found.told());
+    assert!(found.held() <= START);
+}
+
+#[test]
+fn short_rows_have_short_trials() {
+    for seconds in [1, 2] {
+        let found = PATH.found(seconds, Some(95_000_000));
+        assert!(found.time * 2 >= Duration::from_secs(seconds));
+        assert!(found.spent <= Duration::from_secs(seconds) / 2, "{:?}", found.spent);
+        assert!(found.is_near(100e6), "{}", found.told());
+    }
+}
+
+#[test]
+fn streams_share_the_rate() {
+    let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+    draft.streams = 4;
+    let row = Row::of_plan(draft.check().expect("a plan")).at_the_rate_without_loss();
+    let (done, _) = run(&mut Repeat::once(vec![row]), |task| Ok(PATH.record(task)));
+    let plan = &done.last().expect("a row").task.row.plan;
+    let each = plan.options.rate.expect("found").bits_per_second();
+    assert!((23_750_000..=25_000_000).contains(&each), "{each}");
+}
+
+#[test]
+fn a_rate_that_was_asked_is_not_searched() {
+    let row = Row::of_plan(crate::search::tests::plan_at(70_000_000)).at_the_rate_without_loss();
+    assert_eq!(row.rate, RowRate::Planned);
+    let row = Row::of_plan(plan(Transport::Tcp)).at_the_rate_without_loss();
+    assert_eq!(row.rate, RowRate::Planned);
+}
+
+#[test]
+fn a_trial_that_fails_ends_the_search_and_names_the_row() {
+    let row = Row::of_plan(plan(Transport::Udp)).at_the_rate_without_loss();
+    let mut search = Repeat::once(vec![row.clone(), row]);
+    let mut left = 2;
+    let (done, end) = run(&mut search, |task| -> Result<TestRecord, SessionError> {
+        left -= 1;
+        if left > 0 { Ok(PATH.record(task)) } else { failed() }
+    });
+    assert_eq!((done.len(), end), (2, Next::Stop));
+    assert_eq!(search.remaining(&done).len(), 2);
+}
+
+#[test]
+fn repeated_runs_start_from_what_was_found_and_have_one_summary() {
+    let row = Row::of_plan(plan(Transport::Udp)).at_the_rate_without_loss();
+    let mut search = Repeat::new(vec![row], 2);
+    let (done, _) = run(&mut search, |task| {
+        let mut record = PATH.record(task);
+        if let RowRate::Found(search) = &task.row.rate {
+            record.trials.rate = Some((**search).clone());
+        }
+        Ok(record)
+    });
+    let rows: Vec<_> = done.iter().filter(|trial| trial.task.purpose.is_result()).collect();
+    let trials = |trial: &Trial| {
+        trial
+            .result
+            .as_ref()
+            .map_or(0, |record| record.trials.rate.as_ref().map_or(0, |search| search.trials.len()))
+    };
+    assert!(trials(rows[1]) < trials(rows[0]), "{} {}", trials(rows[1]), trials(rows[0]));
+    let records = rows.iter().filter_map(|trial| trial.result.as_ref().ok().cloned());
+    let mut records = measurement::RecordSet::new(records.collect());
+    search.conclude(&mut records);
+    assert_eq!(records.summaries[0].runs, 2);
+}

@@ -1,0 +1,76 @@
+//! Writes the search for the rate of a test of UDP in one line.
+
+use measurement::{BitRate, RateSearch, RateSearchEnd, RateTrial};
+
+/// `95.0 (0 %), 105 (8.1 % lost), 97.0 (0 %) Mbit/s: held 97.0 Mbit/s`, with the rate and the loss
+/// of each trial.
+pub(crate) fn line(search: &RateSearch) -> String {
+    let trials: Vec<_> = search.trials.iter().map(trial).collect();
+    let why = match (search.end, search.floor) {
+        (RateSearchEnd::Loss, None) => "the highest without loss".to_owned(),
+        (RateSearchEnd::Loss | RateSearchEnd::Time, Some(floor)) => {
+            format!("{} are lost at any rate", percent(floor))
+        }
+        (RateSearchEnd::Sender, _) => "the sender sends no more".to_owned(),
+        (RateSearchEnd::Time, None) => "no time for higher rates".to_owned(),
+    };
+    format!("{}; held {}: {why}", trials.join(", "), search.held)
+}
+
+fn trial(trial: &RateTrial) -> String {
+    let RateTrial { asked, sent, arrived, loss } = trial;
+    let is_short = |part: &BitRate, whole: &BitRate| {
+        part.bits_per_second() < whole.bits_per_second() / 100 * SHORT_PERCENT
+    };
+    match () {
+        () if *loss > 0.0 => format!("{asked} ({} lost)", percent(*loss)),
+        () if is_short(sent, asked) => format!("{asked} ({sent} sent)"),
+        () if is_short(arrived, sent) => format!("{asked} ({arrived} arrived in time)"),
+        () => format!("{asked} (no loss)"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2} %", 100.0 * share)
+}
+
+/// Of a rate; less is worth a word.
+const SHORT_PERCENT: u64 = 95;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(mbps: u64) -> BitRate {
+        BitRate::from_bits_per_second(mbps * 1_000_000)
+    }
+
+    #[test]
+    fn trials_are_told_in_one_line() {
+        let trial = |asked, sent, arrived, loss| RateTrial {
+            asked: rate(asked),
+            sent: rate(sent),
+            arrived: rate(arrived),
+            loss,
+        };
+        let trials = vec![
+            trial(95, 95, 95, 0.0),
+            trial(420, 200, 97, 0.515),
+            trial(105, 105, 97, 0.0),
+            trial(97, 80, 80, 0.0),
+        ];
+        let search = RateSearch {
+            held: rate(95),
+            end: RateSearchEnd::Loss,
+            floor: None,
+            trials,
+            above: None,
+        };
+        assert_eq!(
+            line(&search),
+            "95.00 Mbit/s (no loss), 420.0 Mbit/s (51.50 % lost), 105.0 Mbit/s (97.00 Mbit/s \
+             arrived in time), 97.00 Mbit/s (80.00 Mbit/s sent); held 95.00 Mbit/s: the highest \
+             without loss"
+        );
+    }
+}
