@@ -53,6 +53,21 @@ impl Course {
         format!("  {:<NAME$}{picture}  {text:<RATE$}{left}  {place}", self.name)
     }
 
+    /// Bytes after so many seconds, between two steps in proportion.
+    fn moved_by(&self, seconds: f64) -> f64 {
+        let after = self.steps.partition_point(|(at, _)| at.as_secs_f64() <= seconds);
+        let step = |index: usize| {
+            let (at, bytes) = self.steps[index];
+            (at.as_secs_f64(), bytes as f64)
+        };
+        let (from, before) = after.checked_sub(1).map_or((0.0, 0.0), step);
+        if after == self.steps.len() {
+            return before;
+        }
+        let (to, then) = step(after);
+        before + (then - before) * (seconds - from) / (to - from).max(f64::MIN_POSITIVE)
+    }
+
     fn passed(&self) -> Duration {
         self.steps.last().map_or(Duration::ZERO, |(at, _)| *at)
     }
@@ -70,27 +85,24 @@ impl Course {
     fn picture(&self, cells: usize, unicode: bool) -> String {
         let whole = self.whole.unwrap_or_else(|| self.passed().max(Duration::from_secs(1)));
         let each = whole.as_secs_f64() / cells as f64;
-        let moved = |until: f64| {
-            let step = self.steps.iter().rev().find(|(at, _)| at.as_secs_f64() <= until);
-            step.map_or(0, |(_, bytes)| *bytes)
-        };
+        let moved = |until: f64| self.moved_by(until);
         let passed = self.passed().as_secs_f64();
         let ended = (0..cells).take_while(|cell| (*cell + 1) as f64 * each <= passed + each / 2.0);
-        let rates: Vec<_> = ended
-            .map(|cell| moved((cell + 1) as f64 * each + STEP) - moved(cell as f64 * each + STEP))
-            .collect();
-        let most = rates.iter().copied().max().unwrap_or(0).max(1);
-        let filled: String = rates.iter().map(|rate| level(*rate, most, unicode)).collect();
+        let rates: Vec<_> =
+            ended.map(|cell| moved((cell + 1) as f64 * each) - moved(cell as f64 * each)).collect();
+        let most = rates.iter().copied().fold(1.0, f64::max);
+        let filled: String = rates.iter().map(|rate| level(rate / most, unicode)).collect();
         let empty = if unicode { '░' } else { '.' };
         filled + &empty.to_string().repeat(cells - rates.len())
     }
 }
 
-fn level(rate: u64, most: u64, unicode: bool) -> char {
+/// The character for a share of the highest rate, 0 to 1; a little is not nothing.
+fn level(share: f64, unicode: bool) -> char {
     let levels: &[char] = if unicode { &UNICODE } else { &ASCII };
-    let last = levels.len() as u64 - 1;
-    let level = (u128::from(rate) * u128::from(last)).div_ceil(u128::from(most));
-    levels[usize::try_from(level).unwrap_or(0).min(levels.len() - 1)]
+    let last = (levels.len() - 1) as f64;
+    let above = (0..levels.len()).find(|level| *level as f64 >= share * last - SLACK);
+    levels[above.unwrap_or(levels.len() - 1)]
 }
 
 const UNICODE: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -101,8 +113,8 @@ const LEAST_PICTURE: usize = 8;
 const MOST_PICTURE: usize = 30;
 /// Over which the rate is taken.
 const RECENT: Duration = Duration::from_millis(500);
-/// Steps are a little late.
-const STEP: f64 = 0.02;
+/// Of a level: rates differ a little.
+const SLACK: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {
@@ -124,7 +136,7 @@ mod tests {
         let line = course().line(80, "[1/4]", true);
         assert_eq!(
             line,
-            "  TCP send       █████▂▁▁▁░░░░░░░░  50.00 Mbit/s arriving   2.0 s left  [1/4]"
+            "  TCP send       ████▃▁▁▁▁░░░░░░░░  50.00 Mbit/s arriving   2.0 s left  [1/4]"
         );
     }
 }
