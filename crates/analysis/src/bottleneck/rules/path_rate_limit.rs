@@ -7,6 +7,7 @@ use crate::accounts::Flow;
 use crate::bottleneck::load;
 use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
+use crate::facts::send_blocked;
 use crate::words::{percent, share};
 
 const PAGE: Page = Page {
@@ -35,7 +36,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     let silent = silent::wanting(case);
     let silent = silent.iter().filter_map(|arrivals| seen_by_the_receiver(case, arrivals));
     let datagrams = case.wanting().filter_map(|flow| match case.held_below() {
-        Some(held) => by_a_search(flow, held),
+        Some(held) => by_a_search(flow, held).or_else(|| by_a_full_socket(case, flow)),
         None => by_its_loss(flow),
     });
     streams.chain(silent).chain(datagrams).collect()
@@ -101,7 +102,9 @@ fn by_a_search(flow: &Flow<'_>, held: BitRate) -> Option<Found> {
     let (offered, arrived) = (flow.outcome.offered?.rate, flow.outcome.delivered?.rate);
     let lost = share(ledger.lost(), ledger.sent);
     let part = share(ledger.remainder, ledger.lost());
+    let falls_short = arrived.bits_per_second() < offered.bits_per_second() / 100 * 98;
     let above = match ledger.lost() {
+        0 if !falls_short => return None,
         0 => format!("of {offered} only {arrived} arrived in time"),
         _ if part < MOST_OF_IT => return None,
         _ => format!("at {offered} {} of the datagrams were lost", percent(lost)),
@@ -117,6 +120,19 @@ fn by_a_search(flow: &Flow<'_>, held: BitRate) -> Option<Found> {
     Some(found.allowing(bound).explaining(explained).remedy(REMEDY))
 }
 
+/// Nothing was lost, but the socket of the sender was full and its host had time: what is behind it
+/// takes no more.
+fn by_a_full_socket(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    let blocked = send_blocked::share(case.test?, flow.outcome.direction);
+    let has_time = load::has_time(case, &flow.sender()).unwrap_or(true);
+    if blocked < FULL || !has_time {
+        return None;
+    }
+    let text = format!("the sender's socket was full for {} of the time", percent(blocked));
+    let place = "the path, or the queue of the sender, is the limit";
+    Some(found(flow, Certainty::Limit, place)?.explaining(blocked).seen(text))
+}
+
 /// A round trip does not tell on which of its ways a queue stands.
 fn found(flow: &Flow<'_>, certainty: Certainty, place: &str) -> Option<Found> {
     let rate = flow.outcome.headline()?.rate;
@@ -127,6 +143,8 @@ fn found(flow: &Flow<'_>, certainty: Certainty, place: &str) -> Option<Found> {
 }
 
 const REMEDY: &str = "find the slowest link, shaper or router on the way (--observe HOST on each)";
+/// Of the time: a sender that is faster than what is behind its socket.
+const FULL: f64 = 0.3;
 /// Of the time.
 const SELDOM: f64 = 0.01;
 /// Of what was sent. Less may be random loss as well, until a slower run tells.
