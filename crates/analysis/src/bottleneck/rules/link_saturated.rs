@@ -71,7 +71,8 @@ fn by_counters(device: &Device<'_, '_>) -> Option<Found> {
     )
 }
 
-const REMEDY: &str = "nothing is wrong: use a faster link, or larger frames on the whole way";
+const REMEDY: &str = "nothing is wrong: only a faster link, or a larger MTU on the whole path, \
+                      gives more";
 /// The rest is what clocks and acknowledgements take. To be calibrated.
 const FULL: f64 = 0.97;
 

@@ -60,7 +60,7 @@ fn by_its_queue(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         _ => Certainty::Candidate,
     };
     let waited = transfer::shown(waited);
-    let found = found(transfer.flow, certainty, "the path, this way or back, is the limit")?
+    let found = found(transfer.flow, certainty, "the path, forward or reverse, is the limit")?
         .explaining(transfer.shares().congestion_window)
         .seen(format!("a full queue adds {waited} to the round trip"));
     Some(match shares {
@@ -126,7 +126,8 @@ fn found(flow: &Flow<'_>, certainty: Certainty, place: &str) -> Option<Found> {
     Some(found)
 }
 
-const REMEDY: &str = "find the slowest link, shaper or router on the way (--observe HOST on each)";
+const REMEDY: &str = "find the slowest hop: run linerate serve --observe on the routers, add \
+                      --observe ROUTER here";
 /// Of the time.
 const SELDOM: f64 = 0.01;
 /// Of what was sent. Less may be random loss as well, until a slower run tells.

@@ -171,8 +171,8 @@ fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Op
 }
 
 const FQ: &str = "fq";
-const ADVICE: &str = "raise its rate, or remove it; if this is the SQM of a router, set its rate \
-                      to that of the line";
+const ADVICE: &str = "raise its rate or remove it; if it is a router's SQM, set its rate to that \
+                      of the line";
 
 fn described(one: &Discipline<'_>) -> String {
     format!(
