@@ -9,8 +9,8 @@ pub(crate) const PAGE: Page = Page {
     id: RuleId::PeerVersionDefects,
     title: "Peer version with known defects",
     what: "Before 3.14 an iperf3 does not tell which loss is of the omitted start; the clock of \
-           3.5 goes wrong now and then; 3.1 keeps a rate by bursts of 100 ms. No version tells \
-           duplicates: each is taken for a datagram that was missing.",
+           3.5 is wrong at times; 3.1 keeps a rate by bursts of 100 ms. No version tells \
+           duplicates: each is subtracted from the loss.",
     why: "The defect shows as a property of the network.",
     evidence: "The version, if it is told, and what is missing in its results.",
     remedy: "A newer one.",

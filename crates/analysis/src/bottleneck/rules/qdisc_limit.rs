@@ -136,8 +136,7 @@ fn held_back(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> 
         .seen(described(one))
         .seen(format!("it dropped {}", count(one.drops)));
     Some(found.remedy(format!(
-        "raise its rate (tc qdisc show dev {interface} shows it), or remove it: tc qdisc del dev \
-         {interface} root"
+        "raise its rate (see tc qdisc show dev {interface}), or tc qdisc del dev {interface} root"
     )))
 }
 
