@@ -35,8 +35,8 @@ fn modes(sorted: &[u64]) -> Option<String> {
     (gap > wide).then(|| {
         let rate = |part: &[u64]| BitRate::from_bits_per_second(part[part.len() / 2]);
         format!(
-            "the {} runs fall into two groups, {} about {} and {} about {}; fix the CPUs (--cpus) \
-             and look which CPU receives, as flows were placed differently",
+            "the {} runs fall into two groups, {} about {} and {} about {}, by CPU placement; pin \
+             them (--cpus)",
             sorted.len(),
             slow.len(),
             rate(slow),
@@ -55,8 +55,8 @@ fn variation(sorted: &[u64]) -> Option<String> {
     let variation = variance.sqrt() / mean;
     (variation > LEAST_VARIATION).then(|| {
         format!(
-            "the {} runs vary by {} about their mean of {} (standard deviation); run more of them, \
-             or longer ones, on a host that is idle otherwise",
+            "the {} runs vary by {} (standard deviation) about {}; use more or longer runs on \
+             idle hosts",
             sorted.len(),
             percent(variation),
             BitRate::from_bits_per_second(whole(mean))
@@ -112,7 +112,7 @@ mod tests {
     fn runs_that_vary_are_said_to() {
         let text = text(&[900, 1_000, 1_100]).expect("ten percent");
         assert!(
-            text.starts_with("the 3 runs vary by 10 % about their mean of 1.000 Gbit/s"),
+            text.starts_with("the 3 runs vary by 10 % (standard deviation) about 1.000 Gbit/s"),
             "{text}"
         );
     }

@@ -130,8 +130,8 @@ impl fmt::Display for PlanError {
                 write!(f, "{pacing} pacing needs a rate: add -b RATE")
             }
             Self::NoSuchExchange => f.write_str(
-                "requests go from the client to the server, for a time and without a rate; with \
-                 a connection for each over TCP and one at a time",
+                "requests go from client to server, for a time, without a rate; one per \
+                 connection only over TCP",
             ),
         }
     }

@@ -48,8 +48,7 @@ fn unasked(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<Stri
     let (how, why) = (how.join(" and "), why.first()?);
     let (send, receive) = (SENDMMSG.name, RECVMMSG.name);
     Some(format!(
-        "{how}, many datagrams in one packet, as {why}; \
-         --engine {send},{receive} has each on its own"
+        "{how} (GSO or GRO), as {why}; --engine {send},{receive} keeps datagrams separate"
     ))
 }
 
@@ -59,7 +58,7 @@ fn lack_of_jitter(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Opti
         let name = &engine.filter(|engine| engine.name.may_be_batched())?.name;
         Some(match name.properties() {
             Some(_) => {
-                format!("datagrams that {name} {verb} in one packet have one time of {time}")
+                format!("datagrams that {name} {verb} as one packet share one time of {time}")
             }
             None => format!("whether {name} gives each datagram its own time is not known"),
         })
@@ -81,7 +80,7 @@ fn choice(trials: &[EngineTrial], chosen: &[EngineName]) -> Option<String> {
     };
     let count = trials.len();
     Some(format!(
-        "of {count} short tests {}, clearly more than others or no less; {} at first",
+        "fastest engines of {count} short tests: {}; {} by default",
         show(best),
         show(usual)
     ))

@@ -22,7 +22,7 @@ pub fn write(attribution: &Attribution, out: &mut dyn Write) -> io::Result<()> {
 /// condition is there because a profile does not show whether the CPU was fully used.
 pub fn sentence(attribution: &Attribution) -> String {
     let Some(first) = Group::largest(attribution) else {
-        return "what limits is not known: no table knows a function of this text".to_owned();
+        return "no limit found: linerate knows no function of this profile".to_owned();
     };
     let share = 100.0 * first.share(attribution);
     let (name, gone) = (first.name(), first.to_improve(attribution));
@@ -126,6 +126,6 @@ mod tests {
         let work = [(Work::Other, 0.6), (Work::Driver, 0.3), (Work::Receive, 0.1)];
         let sentence = sentence_for(&work);
         assert!(sentence.starts_with("driver limits: 30 % of the busy time; without driver: "));
-        assert!(sentence_for(&[(Work::Other, 1.0)]).contains("not known"), "{sentence}");
+        assert!(sentence_for(&[(Work::Other, 1.0)]).contains("no limit found"), "{sentence}");
     }
 }

@@ -120,7 +120,7 @@ impl Display for ImportError {
             Self::Read(error) => error.fmt(f),
             Self::TooLong => write!(
                 f,
-                "it is longer than {} MiB; no text of linerate or perf has to be so long",
+                "it is longer than {} MiB, the most that linerate reads",
                 MOST_BYTES >> 20
             ),
             Self::Unrecognised => {

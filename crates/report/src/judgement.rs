@@ -60,8 +60,7 @@ fn ledger(ledger: &Ledger) -> String {
         parts.push(format!("{} too late", count(ledger.late)));
     }
     if ledger.in_flight > 0 {
-        parts
-            .push(format!("{} on their way when iperf3 stopped counting", count(ledger.in_flight)));
+        parts.push(format!("{} in flight when iperf3 stopped counting", count(ledger.in_flight)));
     }
     parts.push(remainder(ledger));
     let tail = ledger.tail.filter(|tail| *tail > 0);

@@ -114,8 +114,8 @@ fn fairness_note(record: &TestRecord) -> Option<String> {
         few => format!("{few} {piece}s"),
     };
     Some(format!(
-        "too short to judge how evenly the streams shared: the one in the middle moved {pieces} \
-         of {}; use more time (-t) or less length (-l)",
+        "too short to compare streams: the median one moved {pieces} of {}; use more time (-t) or \
+         a smaller -l",
         block.expanded()
     ))
 }
@@ -131,8 +131,8 @@ fn datagram_notes(record: &TestRecord) -> Vec<String> {
     }
     if unaccounted > 0 {
         notes.push(format!(
-            "iperf3 stopped counting while {unaccounted} datagrams were on their way; \
-             they are neither delivered nor lost"
+            "{unaccounted} datagrams, neither delivered nor lost, were in flight when iperf3 \
+             stopped counting"
         ));
     }
     notes

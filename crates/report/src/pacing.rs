@@ -38,9 +38,8 @@ fn stalls(report: &PacingReport) -> Option<String> {
 
 fn forgone(report: &PacingReport) -> Option<String> {
     let share = share(report.forgone, report.sending);
-    (!report.forgone.is_zero()).then(|| {
-        format!("{share} was not sent: the sending host, or its link, is too slow for the rate")
-    })
+    (!report.forgone.is_zero())
+        .then(|| format!("{share} of the rate not sent: the sender or its link is too slow"))
 }
 
 fn share(part: Duration, whole: Duration) -> String {
@@ -55,5 +54,5 @@ fn share(part: Duration, whole: Duration) -> String {
 fn spinning(report: &PacingReport) -> Option<String> {
     let percent = report.spin_share * 100.0;
     let is_shown = report.way == PacingWay::TimerAndSpin || percent >= 10.0;
-    is_shown.then(|| format!("spun {percent:.0} % of the time"))
+    is_shown.then(|| format!("busy-waited {percent:.0} % of the time"))
 }

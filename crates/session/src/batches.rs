@@ -67,12 +67,12 @@ fn with_engines(plan: &TestPlan, engines: Vec<EngineName>) -> TestPlan {
 
 /// Why single datagrams would be the limit; none: they are fast enough.
 fn reason(plan: &TestPlan, length: ByteSize, workers: u64) -> Option<String> {
-    let Some(rate) = plan.options.rate else { return Some("no rate was asked".to_owned()) };
+    let Some(rate) = plan.options.rate else { return Some("no rate was set".to_owned()) };
     let streams = u64::from(plan.streams);
     let bytes = rate.times(streams).bits_per_second() / 8 / workers.min(streams).max(1);
     let count = bytes / length.bytes().max(1);
     (count > SINGLE).then(|| {
-        format!("{rate} are {count} datagrams a second for each worker, of which one may send {SINGLE} on their own")
+        format!("{rate} is {count} datagrams a second for each worker, more than {SINGLE}")
     })
 }
 
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn pieces_are_for_rates_that_single_datagrams_may_not_reach() {
-        assert_eq!(reason_at(None, 1, 1).as_deref(), Some("no rate was asked"));
+        assert_eq!(reason_at(None, 1, 1).as_deref(), Some("no rate was set"));
         assert_eq!(reason_at(Some(2_000_000_000), 1, 4), None);
         let fast = reason_at(Some(4_000_000_000), 1, 4).expect("half a million");
         assert!(fast.contains("500000 datagrams a second"), "{fast}");

@@ -54,8 +54,8 @@ pub(crate) fn fragmentation(
     (is_cut && may_be_cut).then(|| {
         let count = fragments(length.bytes(), mtu, server);
         format!(
-            "datagrams of {} do not fit the path's MTU of {mtu}: each travels in {count} fragments, \
-             and is lost if one of them is; -l {fits} or less fits",
+            "datagrams of {} exceed the path MTU of {mtu} and are sent in {count} fragments; use \
+             -l {fits} or less",
             length.expanded()
         )
     })
@@ -158,8 +158,8 @@ mod tests {
         };
         assert_eq!(told("10.0.0.1:5201", 1_472, false), None);
         let two = told("10.0.0.1:5201", 1_473, false).expect("a byte more");
-        assert!(two.contains("1,473 bytes do not fit the path's MTU of 1500"), "{two}");
-        assert!(two.contains("in 2 fragments") && two.ends_with("-l 1472 or less fits"), "{two}");
+        assert!(two.contains("1,473 bytes exceed the path MTU of 1500"), "{two}");
+        assert!(two.contains("in 2 fragments") && two.ends_with("use -l 1472 or less"), "{two}");
         // 8,008 bytes in pieces of 1,480, or of 1,448 after the longer headers.
         assert!(told("10.0.0.1:5201", 8_000, false).expect("cut").contains(" 6 fragments"));
         assert!(told("[fd00::1]:5201", 1_453, false).expect("cut").contains(" 2 fragments"));

@@ -23,7 +23,7 @@ pub enum SessionError {
         why: String,
     },
     /// The server has no address of the family of the local address to bind to.
-    #[error("'{host}' has no address of the family of the one given with --bind; choose another")]
+    #[error("'{host}' has no address of the same family as --bind; choose another (IPv4 or IPv6)")]
     BindFamily {
         /// Name or address of the server.
         host: String,
@@ -78,10 +78,7 @@ pub enum SessionError {
         reason: String,
     },
     /// The server does not answer requests: it is an iperf3, or a linerate of an earlier version.
-    #[error(
-        "{to} runs {software}, which answers no requests: latency needs \"linerate serve\" there, \
-         of the same version"
-    )]
+    #[error("latency needs \"linerate serve\" of the same version on {to}, which runs {software}")]
     NoAnswers {
         /// Address and port of the server.
         to: SocketAddr,
@@ -89,10 +86,7 @@ pub enum SessionError {
         software: String,
     },
     /// A further host cannot be watched.
-    #[error(
-        "cannot observe {host}: {reason}; does \"linerate serve --observe\" run there? Leave \
-         --observe out to test without"
-    )]
+    #[error("cannot observe {host}: {reason}; does \"linerate serve --observe\" run there?")]
     Unobserved {
         /// Name or address of the host.
         host: String,
@@ -133,7 +127,8 @@ pub enum SessionError {
     },
     /// The kernel set smaller socket buffers than requested.
     #[error(
-        "asked for a socket buffer of {}, the kernel gave {}: raise net.core.rmem_max and wmem_max",
+        "asked for a socket buffer of {}, the kernel gave {}: raise net.core.rmem_max and \
+         net.core.wmem_max",
         asked.expanded(),
         got.expanded()
     )]
@@ -235,11 +230,11 @@ fn listen_hint(error: &io::Error) -> &'static str {
 
 fn congestion_hint(error: &io::Error) -> &'static str {
     if error.kind() == io::ErrorKind::PermissionDenied {
-        "it is not allowed without CAP_NET_ADMIN; run as root, or have root add it to \
-         net.ipv4.tcp_allowed_congestion_control (sysctl)"
+        "not allowed without CAP_NET_ADMIN; run as root, or add it to \
+         net.ipv4.tcp_allowed_congestion_control"
     } else {
-        "this kernel has none of that name; load it as root (modprobe tcp_NAME), or see \
-         /proc/sys/net/ipv4/tcp_available_congestion_control"
+        "not available; load it (modprobe tcp_NAME), or see sysctl \
+         net.ipv4.tcp_available_congestion_control"
     }
 }
 
@@ -263,7 +258,7 @@ fn stream_hint(error: &io::Error) -> &'static str {
             "check the address and the port to send from; for many streams see \
              net.ipv4.ip_local_port_range"
         }
-        (_, Some(EMFILE)) => "raise the limit of open files (ulimit -n) or use fewer streams",
+        (_, Some(EMFILE)) => "raise the limit of open files (ulimit -n) or lower -P",
         (io::ErrorKind::InvalidInput, _) => "check the options of the stream, such as --mss",
         _ => "check that the server is still running",
     }

@@ -13,7 +13,6 @@ pub(crate) fn on_calls(measured: &Measured, port: Option<u16>) -> Option<String>
         return Some(format!("nothing was answered ({lost} given up): is the server overloaded?"));
     };
     Some(format!(
-        "no connection to the server's further port {port} was answered ({lost} failed); does a \
-         firewall let only its own port through?"
+        "port {port} of the server did not answer ({lost} failed); does a firewall block it?"
     ))
 }

@@ -61,15 +61,15 @@ impl fmt::Display for Shortage {
         match *self {
             Self::Files { need, limit } => write!(
                 f,
-                "so many streams need {} open files and {} are allowed: raise the limit \
-                 (ulimit -n) or use fewer streams",
+                "the streams need {} open files, {} are allowed: raise the limit (ulimit -n) or \
+                 lower -P",
                 group_thousands(need),
                 group_thousands(limit)
             ),
             Self::Ports { need, range } => write!(
                 f,
-                "so many streams need {} ports to send from and {} to {} are {}: widen \
-                 net.ipv4.ip_local_port_range or use fewer streams",
+                "the streams need {} source ports, {} to {} are {}: widen \
+                 net.ipv4.ip_local_port_range or lower -P",
                 group_thousands(need),
                 range.first,
                 range.last,
@@ -77,15 +77,15 @@ impl fmt::Display for Shortage {
             ),
             Self::SocketBuffers { transport, need, limit } => write!(
                 f,
-                "so many streams need {} of socket buffers at least and the kernel allows {}: \
-                 raise net.ipv4.{} or use fewer streams",
+                "the streams need {} of socket buffers, the kernel allows {}: raise net.ipv4.{} \
+                 or lower -P",
                 bytes(need),
                 bytes(limit),
                 if transport == Transport::Tcp { "tcp_mem" } else { "udp_mem" }
             ),
             Self::Memory { need, free } => write!(
                 f,
-                "so many streams need about {} of memory and {} are free: use fewer streams",
+                "the streams need about {} of memory, {} are free: lower -P",
                 bytes(need),
                 bytes(free)
             ),
@@ -205,13 +205,13 @@ mod tests {
     #[test]
     fn what_is_short_is_told_with_the_setting_that_gives_more() {
         let cases = [
-            (Host { files: 1024, ..HOST }, "need 10,064 open files and 1,024 are allowed"),
+            (Host { files: 1024, ..HOST }, "need 10,064 open files, 1,024 are allowed"),
             (
                 Host { ports: Some(PortRange { first: 1, last: 600 }), ..HOST },
-                "need 10,000 ports to send from and 1 to 600 are 600: widen net.ipv4.ip_local",
+                "need 10,000 source ports, 1 to 600 are 600: widen net.ipv4.ip_local",
             ),
             (Host { buffers: Some(1 << 20), ..HOST }, "raise net.ipv4.tcp_mem"),
-            (Host { memory: Some(1 << 20), ..HOST }, "of memory and 1.000 MiB are free"),
+            (Host { memory: Some(1 << 20), ..HOST }, "of memory, 1.000 MiB are free"),
         ];
         for (host, words) in cases {
             let shortage = host.lacks_as_client(&plan(Transport::Tcp, 10_000), MOST).expect(words);

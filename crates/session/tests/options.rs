@@ -57,7 +57,7 @@ fn datagrams_without_a_rate_go_in_pieces_unless_an_engine_is_named() {
         let engine = engine.expect("told");
         assert_eq!(
             (engine.name.as_str(), engine.because.as_deref()),
-            (name, Some("no rate was asked"))
+            (name, Some("no rate was set"))
         );
     }
     assert_eq!((outcome.jitter_seconds, outcome.ipdv), (None, None), "pieces have one time");

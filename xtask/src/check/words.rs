@@ -19,7 +19,7 @@ fn complaints(text: &str) -> Vec<String> {
     used.map(|(word, better)| format!("\"{word}\" in a message: say {better}")).collect()
 }
 
-const WORDS: [(&str, &str); 9] = [
+const WORDS: [(&str, &str); 19] = [
     ("climbs the stack", "handles each segment separately"),
     ("sent by segment", "GSO sends"),
     ("received by coalesce", "GRO receives"),
@@ -29,6 +29,16 @@ const WORDS: [(&str, &str); 9] = [
     ("newcomer", "pending connection"),
     ("holds to its rate", "limited by a shaper"),
     ("queue is always full", "bottleneck on the path"),
+    ("foreign traffic", "cross traffic"),
+    ("under way", "in flight"),
+    ("least round trip", "minimum round trip"),
+    ("held up on the way back", "delayed or lost on the reverse path"),
+    ("a cpu of an end", "a host's CPU"),
+    ("of what it did", "of its busy time"),
+    ("the card anew", "reseat the card"),
+    ("in heaps", "in bursts"),
+    ("mend what", "fix what"),
+    ("nobody took samples", "no CPU profile"),
 ];
 
 #[cfg(test)]

@@ -15,15 +15,17 @@ pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
     }
     let first = findings.iter().find(|one| one.certainty == Certainty::Candidate);
     match first.map(|one| one.rule) {
-        Some(RuleId::CwndGrowing) => "the same test for longer: -t 60".to_owned(),
+        Some(RuleId::CwndGrowing) => "a longer test: -t 60".to_owned(),
         Some(
             RuleId::UdpPathLoss
             | RuleId::TcpPathLoss
             | RuleId::PacketReordering
             | RuleId::StandingQueue,
-        ) => "what a router or switch on the way counts meanwhile: --observe HOST".to_owned(),
+        ) => "counters of a router on the path: run linerate serve --observe there, add --observe \
+              ROUTER here"
+            .to_owned(),
         _ if case.is_tcp() && is_short(case.test.map(|test| test.record)) => {
-            "the same test for longer: -t 30".to_owned()
+            "a longer test: -t 30".to_owned()
         }
         _ => ANOTHER_HOST.to_owned(),
     }
@@ -33,17 +35,17 @@ pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
 pub(super) fn missing_evidence(case: &Case<'_>) -> Option<String> {
     if let Some(flow) = case.flows().iter().find(|flow| flow.arrived().is_none()) {
         let receiver = words::host(&flow.receiver());
-        return Some(format!("what arrived: find out why {receiver} did not answer at the end"));
+        return Some(format!("what arrived: find out why {receiver} sent no results"));
     }
     if let Some(role) = silent_end(case) {
         return Some(format!(
-            "run linerate on {} too: its counters, sockets and CPUs are not known",
+            "run linerate on {} too, to know its counters and CPU times",
             words::host(&role)
         ));
     }
     let role = busy_without_profile(case)?;
     Some(format!(
-        "a profile of the CPUs of {}: run linerate there as root, or with sysctl \
+        "a CPU profile of {}: run linerate there as root, or sysctl -w \
          kernel.perf_event_paranoid=1",
         words::host(&role)
     ))
@@ -75,7 +77,7 @@ fn is_short(record: Option<&TestRecord>) -> bool {
 
 /// What decides where nothing closer does.
 pub(crate) const ANOTHER_HOST: &str =
-    "the same test to another host, which separates the path from this one";
+    "the same test to another server, to tell the path from this host";
 /// Of a CPU's time. To be calibrated.
 const BUSY: f64 = 0.60;
 const SHORT_SECONDS: f64 = 3.0;

@@ -9,7 +9,7 @@ use crate::words::share;
 /// The fact in words, for the rule of trust and for that of what limits.
 pub(crate) const PAGE: Page = Page {
     id: RuleId::ForeignTraffic,
-    title: "Foreign traffic on the interface",
+    title: "Cross traffic on the interface",
     what: "More than 2 % of its bytes cannot have been the test's.",
     why: "They took their share of the link, of its queues and of the CPU that receives.",
     evidence: "Bytes of the interface beyond the most that payload, headers, acknowledgements and \

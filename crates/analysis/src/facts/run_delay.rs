@@ -66,8 +66,8 @@ pub(crate) fn cause(evidence: &Evidence<'_>, host: &HostView<'_>) -> Cause {
 }
 
 /// What to do where a worker was held back.
-pub(crate) const RELEASE: &str = "look for a CPU quota (cgroup, cpu.max) that is not visible here, \
-                                  a CPU limit of the container, or an affinity (taskset, --cpus)";
+pub(crate) const RELEASE: &str = "look for a CPU limit of a cgroup or container (cpu.max), or a \
+                                  CPU affinity (taskset -p PID)";
 
 /// Whether most CPUs were idle.
 fn is_idle(host: &HostView<'_>) -> bool {

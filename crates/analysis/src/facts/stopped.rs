@@ -16,9 +16,9 @@ pub(crate) const PAGE: Page = Page {
     what: "For more than 5 % of the time linerate on an end was to work, or to wake, by its own \
            clock, and neither ran nor waited for a CPU. From a tenth of the time on that is what \
            limits.",
-    why: "Somebody stopped it (SIGSTOP, a debugger, a frozen control group), or it waited for \
-          memory. Meanwhile nothing is sent, or a socket fills that nobody reads. A run that kept \
-          the rate asked and lost nothing was not harmed by a little of it.",
+    why: "Somebody stopped it (SIGSTOP, a debugger, a frozen cgroup), or it waited for memory. \
+          Meanwhile nothing is sent, or a socket fills that nobody reads. A run that kept the \
+          rate asked and lost nothing was not harmed by a little of it.",
     evidence: "How late a thread woke that naps for 25 ms, and the time of a worker in its turns, \
                less their CPU time and run delay (`/proc/<pid>/task/<tid>/schedstat`) and what the \
                hypervisor took (`steal` of `/proc/stat`).",

@@ -9,9 +9,8 @@ pub(crate) const PAGE: Page = Page {
     id: RuleId::WorkerSaturated,
     title: "Worker thread saturated",
     what: "It was busy for 95 % of the time or more.",
-    why: "Then the rate may be what the tool can do on that host, and not what the network \
-           can. It matters less where no rate was asked: the box's own limit is what such a \
-           test finds, and it is said.",
+    why: "Then the rate may be what the tool can do on that host, and not what the network can. \
+          Where no rate was asked that is only noted: such a test finds the limit of the host.",
     evidence: "The time that each worker ran and did not spin.",
     remedy: "More streams, engines that move more with each call.",
     source: "",

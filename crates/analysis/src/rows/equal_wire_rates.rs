@@ -99,7 +99,8 @@ fn rate(rows: &[&Row<'_>]) -> BitRate {
     Bound::exact(most, "").to
 }
 
-const REMEDY: &str = "find the slowest link, shaper or router on the way (--observe HOST on each)";
+const REMEDY: &str = "find the slowest hop: run linerate serve --observe on the routers, add \
+                      --observe ROUTER here";
 /// Of the rate at which datagrams stop.
 const PART: f64 = 0.4;
 /// The greatest rate against the least.

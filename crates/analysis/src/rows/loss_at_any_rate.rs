@@ -52,7 +52,7 @@ fn unknown(row: &Row<'_>, rule: RuleId) -> Finding {
     }
 }
 
-const REMEDY: &str = "look for the link that loses: cable, optics, radio, counters of ports on the \
-                      way (--observe HOST); a lower rate does not help";
+const REMEDY: &str = "check cables, optics, radio links and port counters (ethtool -S IF); a \
+                      lower rate does not help";
 /// Of the share that the faster row loses.
 const SAME: f64 = 0.5;

@@ -41,8 +41,9 @@ fn way_back(queue: &Finding) -> Finding {
     Finding {
         rule: RuleId::AckPathLimited,
         effect: Effect::Delay,
-        text: "acknowledgements are held up on the way back".to_owned(),
-        remedy: "look for a shaper on the way from the receiver to the sender (--observe HOST)"
+        text: "acknowledgements are delayed or lost on the reverse path".to_owned(),
+        remedy: "look for a shaper or loss from the receiver to the sender (--observe \
+                 HOST)"
             .into(),
         ..queue.clone()
     }

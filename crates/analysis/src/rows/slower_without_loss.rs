@@ -54,12 +54,11 @@ fn finding(row: &Row<'_>, faster: &Row<'_>, clean: BitRate) -> Finding {
         effect: Effect::Rate(own),
         host: None,
         direction: Some(row.direction()),
-        text: format!(
-            "the path is the limit: it loses nothing at {clean} and passes at most {most}"
-        ),
-        evidence: vec![format!("{lost} lost here, nothing of UDP at {clean}")],
+        text: format!("the path is the limit: no loss at {clean}, and at most {most} pass"),
+        evidence: vec![format!("{lost} lost here, no UDP loss at {clean}")],
         remedy: REMEDY.into(),
     }
 }
 
-const REMEDY: &str = "find the slowest link, shaper or policer on the way (--observe HOST on each)";
+const REMEDY: &str = "find the slowest hop: run linerate serve --observe on the routers, add \
+                      --observe ROUTER here";

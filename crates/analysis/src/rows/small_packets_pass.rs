@@ -30,8 +30,7 @@ fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {
 
 fn finding(row: &Row<'_>, small: u64, large: u64) -> Finding {
     let text = format!(
-        "packets with {} bytes of payload arrive, those with {} do not: the path MTU is smaller, \
-         and no router says so",
+        "path MTU black hole: datagrams of {} bytes arrive, those of {} do not",
         count(small),
         count(large)
     );
@@ -48,8 +47,8 @@ fn finding(row: &Row<'_>, small: u64, large: u64) -> Finding {
     }
 }
 
-const REMEDY: &str = "find the link with the smaller MTU (a tunnel, say), let ICMP \"fragmentation \
-                      needed\" pass, or lower the MTU of the interfaces of both ends";
+const REMEDY: &str = "let ICMP \"fragmentation needed\" pass, or lower the MTU at both ends (a \
+                      tunnel on the path?)";
 /// In bits per second of payload: a connection that stands still sent its first window, if any.
 const NOTHING: f64 = 50_000.0;
 /// Of the datagrams.

@@ -115,7 +115,7 @@ fn a_slower_run_without_loss_names_the_rate_of_the_path() {
     let mut rows = [paced(70, 30_000), paced(34, 0)];
     judge_together(&mut rows);
     assert_eq!(headline(&rows[0]), Some(RuleId::PathRateLimit));
-    let text = "loses nothing at 34.00 Mbit/s and passes at most 49.00 Mbit/s";
+    let text = "no loss at 34.00 Mbit/s, and at most 49.00 Mbit/s pass";
     assert!(sentence(&rows[0]).contains(text), "{}", sentence(&rows[0]));
     assert_eq!(sentence(&rows[1]), "reached the asked rate");
 }
@@ -195,6 +195,6 @@ fn small_packets_that_pass_name_the_path_mtu() {
     let mut rows = [paced(70, 100_000), small];
     judge_together(&mut rows);
     assert_eq!(headline(&rows[0]), Some(RuleId::PathMtuBlackHole));
-    let text = "packets with 500 bytes of payload arrive, those with 1,250 do not";
+    let text = "datagrams of 500 bytes arrive, those of 1,250 do not";
     assert!(sentence(&rows[0]).contains(text), "{}", sentence(&rows[0]));
 }

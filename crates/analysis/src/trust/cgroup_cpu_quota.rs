@@ -21,8 +21,8 @@ fn finding(host: &HostView<'_>) -> Option<Finding> {
     }
     let throttled = quota::throttled(host)?;
     let sentence = format!(
-        "cgroup CPU quota throttled linerate on {} {}, for {} in total; raise cpu.max, or run it \
-        outside of that group",
+        "cgroup CPU quota throttled linerate on {} {}, for {} in total; raise cpu.max, or run \
+         outside that cgroup",
         words::host(host.role()),
         counted(throttled.times, "time"),
         show_duration(throttled.time)

@@ -30,8 +30,7 @@ fn finding(latency: &Loaded) -> Option<Finding> {
     let drifted = ways.clock_error > latency.idle.times.min / 4 * 3;
     (ways.clock_error > longest && drifted).then(|| {
         let sentence = format!(
-            "clock error up to {}, one-way delay up to {}: one-way delays mean nothing here; use \
-            round trips",
+            "the clock error, up to {}, exceeds the one-way delay, up to {}; use round trips",
             show_duration(ways.clock_error),
             show_duration(longest)
         );
@@ -66,9 +65,9 @@ mod tests {
         assert_eq!(test_record::found(&RULE, &record), []);
         let one_way = Some(OneWay { clock_error: micros(400), ..one_way });
         record.outcome.latency = Some(Loaded { one_way, ..latency });
-        assert!(test_record::suspected(&RULE, &record).contains(
-            "error up to 400us, one-way delay up to \
-        60us"
-        ));
+        assert!(
+            test_record::suspected(&RULE, &record)
+                .contains("up to 400us, exceeds the one-way delay, up to 60us")
+        );
     }
 }

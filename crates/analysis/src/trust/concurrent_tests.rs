@@ -30,8 +30,7 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
         |span| BitRate::average(bytes, span).to_string(),
     );
     let sentence = format!(
-        "shared: {} of {} moved {amount} at the server meanwhile; repeat it, or have the server run \
-         one test after another (--queue)",
+        "{} of {} moved {amount} at the server meanwhile; test again, or serve with --queue",
         tests(&moved),
         whose(&moved)
     );
@@ -63,6 +62,6 @@ mod tests {
         assert_eq!(test_record::found(&RULE, &record), []);
         record.reported.shared[0].bytes = 12_500_000;
         let text = test_record::suspected(&RULE, &record);
-        assert!(text.starts_with("shared: 1 test of others moved 10.00 Mbit/s at the"), "{text}");
+        assert!(text.starts_with("1 test of others moved 10.00 Mbit/s at the"), "{text}");
     }
 }

@@ -28,7 +28,7 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let sentence = format!(
-        "asked for congestion control {asked}, the server sends with {used}: {}",
+        "the server sends with congestion control {used}, not {asked}: {}",
         remedy(test, asked)
     );
     vec![Finding::suspect(Some(&Role::Peer), sentence)]
@@ -47,9 +47,7 @@ fn remedy(test: &Test<'_>, asked: &str) -> String {
         Some(allowed) if !names(allowed, asked) => {
             let value = format!("{} {asked}", allowed.trim());
             let allow = Setting::Sysctl { name: ALLOWED.to_owned(), value };
-            format!(
-                "it is loaded there, and not allowed for a process without CAP_NET_ADMIN; {allow}"
-            )
+            format!("it is not allowed without CAP_NET_ADMIN; {allow}")
         }
         _ => format!("load it there (modprobe tcp_{asked}), or allow it ({ALLOWED})"),
     }
@@ -75,7 +73,7 @@ mod tests {
             draft.options.congestion = Some("bbr".to_owned());
         });
         assert!(
-            test_record::suspected(&RULE, &record).contains("bbr, the server sends with cubic")
+            test_record::suspected(&RULE, &record).contains("congestion control cubic, not bbr")
         );
         record.reported.congestion = Some("bbr".to_owned());
         assert_eq!(test_record::found(&RULE, &record), []);

@@ -21,8 +21,8 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     let software = peer.map_or("whose software is not known", |peer| peer.software.as_str());
     let more = test.flows.iter().filter(|flow| is_more_than_sent(flow)).map(|flow| {
         format!(
-            "{}: the peer's numbers cannot be true: more was delivered than was sent; try another \
-             version there ({software})",
+            "{}: the peer reports more delivered than was sent; try another version there \
+             ({software})",
             flow.outcome.direction
         )
     });
@@ -32,9 +32,8 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     let lost = test.is_udp() && reported.any(|stream| stream.lost > stream.datagrams);
     let lost = lost.then(|| {
         format!(
-            "the peer's numbers cannot be true: it reports more datagrams lost than there were; \
-            try \
-             another version there ({software})"
+            "the peer reports more datagrams lost than were sent; try another version there \
+             ({software})"
         )
     });
     more.chain(lost).map(|sentence| Finding::invalid(None, sentence)).collect()
@@ -58,13 +57,15 @@ mod tests {
         let delivered = record.outcome.directions[0].delivered.as_mut().expect("reported");
         delivered.bytes *= 3;
         let text = test_record::refuted(&RULE, &record);
-        assert!(text.starts_with("send: the peer's numbers cannot be true"), "{text}");
+        assert!(text.starts_with("send: the peer reports more delivered"), "{text}");
     }
 
     #[test]
     fn nobody_loses_more_than_there_is() {
         let mut record = test_record::udp();
         record.reported.streams[0].lost = record.reported.streams[0].datagrams + 1;
-        assert!(test_record::refuted(&RULE, &record).contains("it reports more datagrams lost"));
+        assert!(
+            test_record::refuted(&RULE, &record).contains("the peer reports more datagrams lost")
+        );
     }
 }

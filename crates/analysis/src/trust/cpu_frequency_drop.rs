@@ -25,7 +25,10 @@ fn finding(host: &HostView<'_>) -> Vec<Finding> {
         .into_iter()
         .flatten()
         .map(|fact| {
-            let sentence = format!("{fact}; let it cool down, and fix the frequency of its CPUs");
+            let sentence = format!(
+                "{fact}; improve its cooling, or fix its frequency (cpupower \
+                                    frequency-set)"
+            );
             Finding::suspect(Some(host.role()), sentence)
         })
         .collect()

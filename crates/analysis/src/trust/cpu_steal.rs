@@ -28,9 +28,8 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
     };
     (stolen.share > most).then(|| {
         let sentence = format!(
-            "the hypervisor stole {} of the time of CPU {} of {}; repeat it, or use a machine \
-            that is \
-             not shared",
+            "the hypervisor stole {} of the time of CPU {} of {}; test again, or use a host with \
+             CPUs of its own",
             percent(stolen.share),
             stolen.cpu,
             words::host(host.role())

@@ -15,7 +15,7 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
 
 fn finding(test: &Test<'_>, host: &HostView<'_>) -> Vec<Finding> {
     if !host.reports(Family::INTERFACE) {
-        let what = format!("foreign traffic on interfaces of {}", words::host(host.role()));
+        let what = format!("cross traffic on interfaces of {}", words::host(host.role()));
         return vec![Finding::unchecked(what, "it reports no interface counters")];
     }
     let own = host.interfaces().iter().filter(|name| !is_reported_already(test, host, name));
@@ -26,8 +26,8 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Vec<Finding> {
             Flowing::Out => "sent",
         };
         let sentence = format!(
-            "foreign traffic: {} ({}) or more that {name} of {} {way} was not the test's; stop \
-            it, or repeat the test",
+            "cross traffic: at least {} ({}) that {name} of {} {way} was not the test's; stop it, \
+             or test again",
             ByteSize::from_bytes(foreign.least).expanded(),
             percent(foreign_traffic::part(&foreign)),
             words::host(host.role())

@@ -30,8 +30,8 @@ fn sentence(outcome: &DirectionOutcome) -> Option<String> {
     let is_slower = is_short(got.rate.bits_per_second(), sent.rate.bits_per_second());
     (is_all && is_slower).then(|| {
         format!(
-            "everything arrived: the rates differ since the sender measured for {} and the \
-             receiver for {}; use more time (-t)",
+            "no loss: the rates differ as the sender measured for {}, the receiver for {}; use \
+             more time (-t)",
             show_duration(sent.span),
             show_duration(got.span)
         )
@@ -57,7 +57,7 @@ mod tests {
         };
         deliver(&mut record, 125_000_000);
         let text = test_record::noted(&RULE, &record);
-        assert!(text.contains("measured for 10s and the receiver for 10.5s"), "{text}");
+        assert!(text.contains("measured for 10s, the receiver for 10.5s"), "{text}");
         deliver(&mut record, 123_000_000);
         assert_eq!(test_record::found(&RULE, &record), [], "something is missing");
     }

@@ -10,8 +10,8 @@ use crate::words::{count, host};
 pub(crate) const PAGE: Page = Page {
     id: RuleId::JitterOfReceiver,
     title: "Jitter from the receiver, not the network",
-    what: "Arrival times are those of the thread that read, or datagrams left in heaps.",
-    why: "Then the jitter is when a thread got round to it, or how fast a heap drains.",
+    what: "Arrival times are those of the thread that read, or datagrams were sent in bursts.",
+    why: "Then the jitter is that of the thread's scheduling, or of a burst that drains.",
     evidence: "The clock of the arrivals, and the length of batches. Where there is no time for \
            each datagram there is no jitter at all.",
     remedy: "Engines that have the kernel's times.",
@@ -31,8 +31,8 @@ fn read(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let is_read = is_read && flow.receiver() == Role::Here;
     is_read.then(|| {
         let sentence = format!(
-            "{}jitter is by the read times of {}, not by arrival; --engine recvmmsg has the \
-            kernel's timestamps",
+            "{}jitter is from read times of {}, not from arrivals; --engine recvmmsg uses kernel \
+             timestamps",
             test.prefix(flow),
             host(&Role::Here)
         );
@@ -45,8 +45,7 @@ fn heaped(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     (usual > FEW).then(|| {
         let role = flow.sender();
         let sentence = format!(
-            "{}bursts of {} datagrams: jitter is that of queueing within a burst; use --pacing \
-            even",
+            "{}bursts of {} datagrams: the jitter is queueing within a burst; use --pacing even",
             test.prefix(flow),
             count(usual)
         );
@@ -63,13 +62,13 @@ mod tests {
     use crate::test_record;
 
     #[test]
-    fn heaps_make_jitter() {
+    fn bursts_make_jitter() {
         let mut record = test_record::udp();
         assert_eq!(test_record::found(&RULE, &record), []);
         let outcome = &mut record.outcome.directions[0];
         outcome.pacing.as_mut().expect("reported").batches.p50 = 32;
         assert!(
-            test_record::noted(&RULE, &record).starts_with("bursts of 32 datagrams: jitter is")
+            test_record::noted(&RULE, &record).starts_with("bursts of 32 datagrams: the jitter is")
         );
         record.outcome.directions[0].jitter_seconds = None;
         assert_eq!(test_record::found(&RULE, &record), []);
@@ -82,7 +81,7 @@ mod tests {
         record.streams[0].arrivals = Some(ArrivalClock::Reader);
         assert!(
             test_record::noted(&RULE, &record)
-                .starts_with("jitter is by the read times of this host")
+                .starts_with("jitter is from read times of this host")
         );
     }
 }

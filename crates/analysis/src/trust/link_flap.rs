@@ -24,9 +24,8 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     all.filter_map(|(host, interface)| {
         let changes = host.growth(counter::INTERFACE_CARRIER_CHANGES.on(interface))?;
         let sentence = format!(
-            "link flap: {interface} of {} changed its carrier {} during the test; check its \
-            cable, its port and \
-             power saving",
+            "link flap: {interface} of {} changed its carrier {}; check cable, port and power \
+             saving",
             words::host(host.role()),
             counted(changes, "time")
         );

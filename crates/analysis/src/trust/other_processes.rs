@@ -30,8 +30,8 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
     let crowd = others_cpu::crowd(test, host)?;
     crowd.severity().map(|_| {
         let sentence = format!(
-            "other processes on {} used {}, and tasks waited for a CPU {} of the time; \
-             stop them, or repeat it when they are done",
+            "other processes on {} used {}, and tasks waited for a CPU {} of the time; stop them, \
+             or test again",
             words::host(host.role()),
             words::cpus(crowd.taken),
             percent(crowd.waited)

@@ -9,8 +9,8 @@ pub(crate) const PAGE: Page = Page {
     id: RuleId::PeerVersionDefects,
     title: "Peer version with known defects",
     what: "Before 3.14 an iperf3 does not tell which loss is of the omitted start; the clock of \
-           3.5 goes wrong now and then; 3.1 keeps a rate by bursts of 100 ms. No version tells \
-           duplicates: each is taken for a datagram that was missing.",
+           3.5 is wrong at times; 3.1 keeps a rate by bursts of 100 ms. No version tells \
+           duplicates: each is subtracted from the loss.",
     why: "The defect shows as a property of the network.",
     evidence: "The version, if it is told, and what is missing in its results.",
     remedy: "A newer one.",
@@ -33,9 +33,9 @@ fn omitted_loss(test: &Test<'_>) -> Option<Finding> {
         && record.reported.streams.iter().any(|stream| stream.omitted_datagrams.is_none());
     let lost = record.reported.streams.iter().any(|stream| stream.lost > 0);
     let sentence =
-        "the peer is an iperf3 before 3.14: its loss includes the omitted start; use a newer \
-                one there, or no -O"
-            .to_owned();
+        "before 3.14, iperf3 counts the loss of the omitted start; use a newer one there, or no \
+         -O"
+        .to_owned();
     let peer = Some(&Role::Peer);
     mixes.then(
         || if lost { Finding::suspect(peer, sentence) } else { Finding::note(peer, sentence) },
@@ -49,8 +49,8 @@ fn wrong_clock(test: &Test<'_>) -> Option<Finding> {
         .any(|flow| flow.receiver() == Role::Peer && flow.outcome.jitter_seconds.is_some());
     (reported && version(test)? == (3, 5)).then(|| {
         let sentence =
-            "the clock of iperf3 3.5 goes wrong now and then, and with it the jitter; use a \
-                    newer one there"
+            "jitter of iperf3 3.5 is unreliable, as its clock is wrong at times; use a newer one \
+             there"
                 .to_owned();
         Finding::note(Some(&Role::Peer), sentence)
     })
@@ -61,8 +61,8 @@ fn bursts(test: &Test<'_>) -> Option<Finding> {
         test.flows.iter().any(|flow| flow.sender() == Role::Peer && flow.outcome.asked.is_some());
     (sends && version(test)? <= (3, 1)).then(|| {
         let sentence =
-            "iperf3 3.1 sends a rate in bursts of 100 ms, which queues and buffers lose; use a \
-                    newer one there"
+            "iperf3 3.1 sends bursts every 100 ms, which overflow queues and buffers; use a newer \
+             one there"
                 .to_owned();
         Finding::suspect(Some(&Role::Peer), sentence)
     })
@@ -78,12 +78,11 @@ fn duplicates(test: &Test<'_>) -> Option<Finding> {
     let ledger = flow.outcome.datagrams.filter(|ledger| ledger.sent > 0)?;
     if twice == 0 {
         let what = "duplicates at the server";
-        let why = "an iperf3 takes each for a datagram that was missing";
+        let why = "iperf3 subtracts them from the loss";
         return (ledger.lost > 0).then(|| Finding::unchecked(what, why));
     }
     let sentence = format!(
-        "the server received at least {}, each of which its iperf3 takes for a datagram that was \
-         missing: what is shown is the most that was delivered, and the least that was lost; run \
+        "the server got at least {}, which iperf3 subtracts from the loss: it is higher; run \
          linerate there",
         counted(twice, "duplicate")
     );
@@ -120,7 +119,7 @@ mod tests {
         assert!(test_record::noted(&RULE, &record).contains("before 3.14"), "nothing was lost");
         record.reported.streams[0].lost = 7;
         let text = test_record::suspected(&RULE, &record);
-        assert!(text.starts_with("the peer is an iperf3 before 3.14: its loss includes"), "{text}");
+        assert!(text.starts_with("before 3.14, iperf3 counts the loss"), "{text}");
     }
 
     #[test]
@@ -132,7 +131,7 @@ mod tests {
         assert_eq!(test_record::found(&RULE, &record), []);
         record.reported.streams[0].bytes += 500 * 1_250;
         let text = test_record::noted(&RULE, &record);
-        assert!(text.starts_with("the server received at least 500 duplicates"), "{text}");
+        assert!(text.starts_with("the server got at least 500 duplicates"), "{text}");
         record.reported.streams[0].bytes += 2_500 * 1_250;
         assert!(test_record::suspected(&RULE, &record).contains("3,000 duplicates"));
         test_record::lose(&mut record, 700);
@@ -145,12 +144,12 @@ mod tests {
     fn a_version_is_told_where_it_touches_the_result() {
         let mut record = test_record::udp();
         record.peer.as_mut().expect("it is known").software = "iperf3 3.5".to_owned();
-        assert!(test_record::noted(&RULE, &record).starts_with("the clock of iperf3 3.5"));
+        assert!(test_record::noted(&RULE, &record).starts_with("jitter of iperf3 3.5"));
         record.peer.as_mut().expect("it is known").software = "iperf 3.1.3".to_owned();
         assert_eq!(test_record::found(&RULE, &record), [], "it receives");
         let mut received = test_record::udp_received();
         received.peer.as_mut().expect("it is known").software = "iperf 3.1.3".to_owned();
-        assert!(test_record::suspected(&RULE, &received).contains("bursts of 100 ms"));
+        assert!(test_record::suspected(&RULE, &received).contains("bursts every 100 ms"));
         received.peer.as_mut().expect("it is known").software = "iperf3 3.12".to_owned();
         assert_eq!(test_record::found(&RULE, &received), []);
         received.peer.as_mut().expect("it is known").software = "iperf3".to_owned();

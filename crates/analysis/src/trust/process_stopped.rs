@@ -16,8 +16,8 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
     let most = if test.is_at_ease() { THRESHOLDS.limiting } else { THRESHOLDS.noticeable };
     (share > most).then(|| {
         let sentence = format!(
-            "linerate on {} was stopped for {} of the time: it neither ran nor waited for a CPU; see \
-             who stops it (its state in ps, a debugger, a frozen control group, swapping)",
+            "linerate on {} was stopped for {} of the time; see ps (state T), a frozen cgroup, \
+             vmstat 1",
             words::host(host.role()),
             percent(share)
         );

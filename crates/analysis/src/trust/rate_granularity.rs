@@ -38,8 +38,8 @@ fn sentence(outcome: &DirectionOutcome, plan: &TestPlan, block: ByteSize) -> Opt
         let each = length * 8.0 / rate.bits_per_second() as f64;
         let each = Duration::try_from_secs_f64(each).unwrap_or(Duration::MAX);
         format!(
-            "the rate is too low for this length: {} take {} at {rate}, so that it is kept \
-             only roughly in {}; {}",
+            "the rate is too low for the length: {} take {} at {rate}, too long for a test of {}; \
+             {}",
             block.expanded(),
             show_duration(each),
             show_duration(offered.span),

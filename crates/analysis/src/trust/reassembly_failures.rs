@@ -37,10 +37,10 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
     let failed = failed.fold(0, u64::saturating_add);
     (pieces > 1 && failed > 0).then(|| {
         let sentence = format!(
-            "each datagram of {} is sent in {pieces} fragments (MTU {mtu}), and {} of \
-            fragmentation or reassembly failed on {}; use -l {} or less",
+            "datagrams of {} are sent in {pieces} fragments (MTU {mtu}); {} on {}: use -l {} or \
+             less",
             stream.block.expanded(),
-            counted(failed, "attempt"),
+            counted(failed, "fragmentation failure"),
             words::host(host.role()),
             mtu.saturating_sub(network + UDP_HEADER)
         );
@@ -74,7 +74,10 @@ mod tests {
         assert_eq!(test_record::found(&RULE, &record), [], "those of others");
         record.streams[0].block = ByteSize::from_bytes(8_000);
         let text = test_record::suspected(&RULE, &record);
-        assert!(text.contains("is sent in 6 fragments (MTU 1500), and 7 attempts"), "{text}");
+        assert!(
+            text.contains("are sent in 6 fragments (MTU 1500); 7 fragmentation failures"),
+            "{text}"
+        );
         assert!(text.ends_with("use -l 1472 or less"), "{text}");
     }
 }

@@ -20,8 +20,8 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     silent
         .map(|flow| {
             let sentence = format!(
-                "{}the receiver reported no result, so that the rate is only the sender's; find \
-                out why, and run it again",
+                "{}no result from the receiver: the rate is what was sent, not what arrived; test \
+                 again",
                 test.prefix(flow)
             );
             Finding::invalid(Some(&flow.receiver()), sentence)
@@ -39,8 +39,6 @@ mod tests {
         let mut record = test_record::udp();
         assert_eq!(test_record::found(&RULE, &record), []);
         record.outcome.directions[0].delivered = None;
-        assert!(
-            test_record::refuted(&RULE, &record).starts_with("the receiver reported no result")
-        );
+        assert!(test_record::refuted(&RULE, &record).starts_with("no result from the receiver"));
     }
 }

@@ -34,9 +34,9 @@ fn in_words(test: &Test<'_>, host: &HostView<'_>, share: f64) -> Finding {
             return Finding::note(Some(host.role()), sentence);
         }
         Cause::HeldBack => {
-            format!("{fact}: it was held back although CPUs were idle; {}", run_delay::RELEASE)
+            format!("{fact} while CPUs were idle; {}", run_delay::RELEASE)
         }
-        Cause::Others => format!("{fact}; stop what else runs there, or choose CPUs (--cpus)"),
+        Cause::Others => format!("{fact}; stop other processes there, or pin linerate (--cpus)"),
     };
     Finding::suspect(Some(host.role()), sentence)
 }
@@ -106,7 +106,7 @@ mod tests {
                 4_000_000_000,
             );
         }
-        assert!(test_record::suspected(&RULE, &record).contains("stop what else runs there"));
+        assert!(test_record::suspected(&RULE, &record).contains("stop other processes there"));
     }
 
     #[test]
@@ -119,8 +119,8 @@ mod tests {
             test_record::grow(host, counter::CPU_IDLE.on(cpu), 8_000_000_000);
         }
         let text = test_record::suspected(&RULE, &record);
-        assert!(text.contains("waited 70 % of the time for a CPU: it was held back"), "{text}");
-        assert!(text.contains("CPU quota") && !text.contains("stop what else"), "{text}");
+        assert!(text.contains("waited 70 % of the time for a CPU while CPUs were idle"), "{text}");
+        assert!(text.contains("CPU limit") && !text.contains("stop other processes"), "{text}");
     }
 
     #[test]

@@ -93,12 +93,12 @@ impl Cause {
                 100.0 * busy
             ),
             Self::Cpu(waited) => format!(
-                "its worker waited {} of the time for a CPU; stop what else runs there, or choose \
-                 CPUs (--cpus)",
+                "its worker waited {} of the time for a CPU; stop other processes there, or pin \
+                 it (--cpus)",
                 percent(*waited)
             ),
             Self::Stalls(stalled) => format!(
-                "it stalled for {} of the time; stop what else runs there, or use --pacing repay",
+                "it stalled for {} of the time; stop other processes there, or use --pacing repay",
                 percent(*stalled)
             ),
             Self::Broken => "one of its streams failed; repeat the test".to_owned(),
@@ -109,7 +109,9 @@ impl Cause {
             }
             Self::Link if is_udp => "the link takes no more; ask for less (-b)".to_owned(),
             Self::Link | Self::Hidden if !is_udp => {
-                "the network or the receiver took no more; see what held the sender back".to_owned()
+                "the network or the receiver took no more; see what limits TCP: --format \
+                 diagnosis"
+                    .to_owned()
             }
             Self::Link | Self::Hidden => {
                 "the cause is not visible; ask for less (-b), or use more streams (-P)".to_owned()

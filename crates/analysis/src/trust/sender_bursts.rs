@@ -41,8 +41,8 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     }
     let role = flow.sender();
     let sentence = format!(
-        "{}bursts of up to {} datagrams, {} at the rate of a stream; use --pacing even, and \
-        --engine sendmmsg for separate datagrams",
+        "{}bursts of up to {} datagrams, {} at the rate of a stream; use --pacing even --engine \
+         sendmmsg",
         test.prefix(flow),
         count(at_once),
         show_duration(takes)

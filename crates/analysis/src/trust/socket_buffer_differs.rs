@@ -9,8 +9,7 @@ use crate::words::count;
 pub(crate) const PAGE: Page = Page {
     id: RuleId::SocketBufferDiffers,
     title: "Socket buffers differ from the request",
-    what: "The kernel gave less than `-w` asked for; with TCP `-w` stops the kernel's own \
-           tuning.",
+    what: "The kernel gave less than `-w` asked for; with TCP `-w` turns autotuning off.",
     why: "A window that is too small limits TCP and overflows with UDP, and the one that was \
            asked for is in no result.",
     evidence: "`SO_SNDBUF` and `SO_RCVBUF` read back, which the kernel doubles (socket(7)), and the \
@@ -27,8 +26,7 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     let there = there(test, asked);
     let tuning = (!test.is_udp()).then(|| {
         let sentence = format!(
-            "-w {} switched the kernel's own tuning of TCP buffers off; leave it out to see what \
-             that reaches",
+            "-w {} turns TCP buffer autotuning off; leave it out to see what autotuning reaches",
             asked.bytes()
         );
         Finding::note(None, sentence)
@@ -111,7 +109,10 @@ mod tests {
     fn a_window_stops_tuning_and_none_does_not() {
         let mut record = asking(test_record::tcp(), 100_000);
         record.streams[0].send_buffer = Some(ByteSize::from_bytes(200_000));
-        assert!(test_record::noted(&RULE, &record).starts_with("-w 100000 switched"));
+        assert!(
+            test_record::noted(&RULE, &record)
+                .starts_with("-w 100000 turns TCP buffer autotuning off")
+        );
         assert_eq!(test_record::found(&RULE, &test_record::tcp()), []);
     }
 }

@@ -23,8 +23,8 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
         let part = share(spurious, tcp.retransmitted_segments);
         (spurious >= LEAST && part > 0.5).then(|| {
             let sentence = format!(
-                "{}{} of {} ({}) were spurious: segments were reordered, or acknowledgements \
-                late; keep the flow on one queue and one path (RPS, bonds, multipath)",
+                "{}{} of {} ({}) were spurious (reordering, late acknowledgements); see RPS, \
+                 bonds, multipath",
                 test.prefix(flow),
                 count(spurious),
                 counted(tcp.retransmitted_segments, "retransmitted segment"),

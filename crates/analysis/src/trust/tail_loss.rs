@@ -21,8 +21,8 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
         let ledger = flow.account.ledger.as_ref()?;
         let tail = ledger.tail.filter(|tail| tail.saturating_mul(NOTICED) > ledger.sent)?;
         let sentence = format!(
-            "{}tail loss: {} sent after the last one that arrived; see whether a lower rate \
-             (-b) loses them too",
+            "{}tail loss: {} sent after the last one that arrived; does a lower rate (-b) lose \
+             them too?",
             test.prefix(flow),
             counted(tail, "datagram")
         );

@@ -30,9 +30,8 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let host = test.host(&role)?;
     let (interface, queue) = host.interfaces().iter().find_map(|name| unpaced(host, name))?;
     let sentence = format!(
-        "the kernel of {} was asked to pace, and {interface} has {queue}, which does not pace \
-        UDP; tc qdisc \
-         replace dev {interface} root fq, or let linerate keep the rate (-b)",
+        "{queue} on {interface} of {} does not pace UDP; tc qdisc replace dev {interface} root \
+         fq, or use -b",
         words::host(&role)
     );
     Some(Finding::suspect(Some(&role), sentence))
@@ -62,7 +61,7 @@ mod tests {
         });
         let text = test_record::suspected(&RULE, &record);
         assert!(
-            text.contains("eth0 has fq_codel, which does not pace UDP; tc qdisc replace"),
+            text.contains("fq_codel on eth0 of this host does not pace UDP; tc qdisc replace"),
             "{text}"
         );
         let host = test_record::host(&mut record, &Role::Here);

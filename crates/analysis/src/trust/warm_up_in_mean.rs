@@ -40,8 +40,8 @@ fn sentence(test: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
     }
     let beside = 100.0 * (whole as f64 / rate as f64 - 1.0);
     Some(format!(
-        "{prefix}the rate was steady from {from} to {to}, at {}; the mean of {} includes the rest \
-        ({beside:+.0} %); {}",
+        "{prefix}steady at {} from {from} to {to}; the mean, {}, includes the rest ({beside:+.0} \
+         %); {}",
         steady.rate,
         steady.whole,
         remedy(&steady)
@@ -54,7 +54,7 @@ fn remedy(steady: &Steady) -> String {
         return format!("see what changed after {}, or repeat it", show_duration(steady.to));
     }
     let omitted = show_whole_seconds(steady.from.as_secs_f64());
-    format!("leave the start out (-O {omitted}), or use more time (-t)")
+    format!("omit the start (-O {omitted}), or use more time (-t)")
 }
 
 /// At least one: the protocol has whole seconds.
@@ -76,9 +76,9 @@ mod tests {
         assert_eq!(test_record::found(&RULE, &record), []);
         record.reported.pulses[0].bytes[..20].fill(300_000);
         let text = test_record::noted(&RULE, &record);
-        assert!(text.contains("steady from 2s to 10s, at 100.0 Mbit/s"), "{text}");
-        assert!(text.contains("the mean of 84.80 Mbit/s") && text.contains("(-15 %)"), "{text}");
-        assert!(text.ends_with("leave the start out (-O 2), or use more time (-t)"), "{text}");
+        assert!(text.contains("steady at 100.0 Mbit/s from 2s to 10s"), "{text}");
+        assert!(text.contains("the mean, 84.80 Mbit/s") && text.contains("(-15 %)"), "{text}");
+        assert!(text.ends_with("omit the start (-O 2), or use more time (-t)"), "{text}");
     }
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
         let mut record = test_record::udp();
         record.reported.pulses[0].bytes[80..].fill(300_000);
         let text = test_record::noted(&RULE, &record);
-        assert!(text.contains("steady from 0s to 8s"), "{text}");
+        assert!(text.contains(" from 0s to 8s; the mean"), "{text}");
         assert!(text.ends_with("see what changed after 8s, or repeat it"), "{text}");
         record.reported.pulses[0].bytes[40..].fill(0);
         let text = test_record::noted(&RULE, &record);

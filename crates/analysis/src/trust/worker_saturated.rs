@@ -21,8 +21,7 @@ fn finding(test: &Test<'_>, role: &Role) -> Option<Finding> {
     let busy = in_words(&busy.collect::<Vec<_>>(), &words::host(role))?;
     let is_asked = test.flows.iter().any(|flow| is_missed(flow, role));
     let sentence = format!(
-        "linerate's {busy}: the rate may be the limit of the tool, and not of the network; use more \
-         streams (-P), or engines that move more with each call (--fastest)"
+        "linerate's {busy}: linerate may be the limit, not the network; use -P or --fastest"
     );
     let stamp = if is_asked { Stamp::Suspect } else { Stamp::Valid };
     Some(Finding::Reason { stamp, host: Some(role.clone()), text: sentence })

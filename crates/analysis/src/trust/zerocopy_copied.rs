@@ -34,7 +34,7 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     );
     let written = match sends.written {
         0 => String::new(),
-        some => format!(", and {} were written instead, {REFUSED}", count(some)),
+        some => format!(", and {} fell back to write(2), {REFUSED}", count(some)),
     };
     let sentence = format!(
         "{}of {} zero-copy sends {share}{written}; measure over a device with scatter-gather",
@@ -45,7 +45,7 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
 }
 
 /// What the kernel runs short of when it answers `ENOBUFS` (msg_zerocopy.rst).
-const REFUSED: &str = "for which the kernel had no room (see net.core.optmem_max, and ulimit -l)";
+const REFUSED: &str = "out of memory (net.core.optmem_max, ulimit -l)";
 /// Now and then the kernel copies a send anywhere.
 const NOTICED: f64 = 0.01;
 

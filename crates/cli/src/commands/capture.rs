@@ -16,7 +16,7 @@ use crate::output;
 pub(crate) fn run(flags: &CaptureFlags) -> anyhow::Result<ExitCode> {
     let is_stdout = flags.output == Path::new("-");
     if is_stdout && io::stdout().is_terminal() {
-        let text = "an archive is not for a terminal: send it to a file, or name one with --output";
+        let text = "an archive cannot be written to a terminal: name a file with --output";
         return Err(UsageError(text.to_owned()).into());
     }
     // A file that is being written is written to its end.

@@ -54,7 +54,7 @@ fn on_loopback(
 ) -> anyhow::Result<ExitCode> {
     let _server = Server::start(Command::new(this_program()?))?;
     let mut stage = Stage::new(flags, interrupts, Ipv4Addr::LOCALHOST.into());
-    stage.say(&format!("No hosts of its own can be made here ({reason}): over loopback.\n"));
+    stage.say(&format!("No network namespaces here ({reason}): over loopback.\n"));
     story::small_buffer(&mut stage, flags)?;
     stage.end()
 }

@@ -119,7 +119,7 @@ fn explain_tables(
     let form = flags.format.form()?;
     ensure!(
         flags.folded.is_none(),
-        "it has {} tables, which --folded would add up; give a file with one of them",
+        "it has {} profiles; give a file with one for --folded",
         tables.len()
     );
     let tables: Vec<_> = tables.iter().map(|table| attribute_table(table, flags)).collect();
@@ -172,7 +172,11 @@ fn write_folded<'a>(
     for profile in profiles {
         report::folded::write(profile, &mut folded)?;
     }
-    ensure!(!folded.is_empty(), "nobody took samples, so that there is nothing for --folded");
+    ensure!(
+        !folded.is_empty(),
+        "it has no CPU profile for --folded: test as root, or with sysctl \
+                                 -w kernel.perf_event_paranoid=1"
+    );
     output::write_whole(path, |out| out.write_all(&folded))
 }
 

@@ -33,7 +33,7 @@ fn captured(root: &Path) -> anyhow::Result<Tree> {
     let cannot = |reason: String| anyhow!("cannot read {}: {reason}", root.display());
     if root.is_dir() {
         let has = ["proc", "sys", "linerate"].iter().any(|folder| root.join(folder).is_dir());
-        let why = "no captured host is in it; unpack an archive of linerate capture";
+        let why = "it is no unpacked archive of linerate capture";
         return if has { Ok(Tree::captured(root)) } else { Err(cannot(why.to_owned())) };
     }
     let file = File::open(root).map_err(|error| cannot(session::reason(&error)))?;

@@ -53,7 +53,7 @@ fn check_contradictions(flags: &LatencyFlags) -> Result<(), UsageError> {
     let asked = &flags.exchange;
     let shapes_requests = asked.busy || asked.every.is_some() || asked.depth.is_some();
     if flags.has_no_requests() && shapes_requests {
-        let text = "--busy, --every and --depth shape requests, and --only load has none: use --probe-every";
+        let text = "--busy, --every and --depth do not apply to --only load: use --probe-every";
         return Err(UsageError(text.to_owned()));
     }
     if let Some(name) = &flags.congestion {

@@ -33,7 +33,7 @@ fn listed(text: &str) -> Result<Vec<usize>, String> {
     let parts: Vec<_> = text.split(',').map(str::trim).collect();
     let is_word = |part: &&&str| WORDS.contains(part) || part.starts_with("away-from:");
     if let Some(word) = parts.iter().find(is_word) {
-        return Err(format!("'{word}' stands alone: it cannot be a part of a list"));
+        return Err(format!("'{word}' cannot be combined with other CPUs in a list"));
     }
     let ranges: Result<Vec<_>, _> = parts.into_iter().map(range).collect();
     Ok(ranges?.into_iter().flatten().collect())
@@ -76,7 +76,7 @@ fn away_from(interface: &str, allowed: &[usize]) -> Result<Vec<usize>, String> {
         .map_err(|error| format!("interrupts cannot be read: {}", session::reason(&error)))?;
     if busy.is_empty() {
         return Err(format!(
-            "'{interface}' has no interrupts of its own, as lo and veth: give a list of CPUs"
+            "'{interface}' has no interrupts (virtual interface): give a list of CPUs"
         ));
     }
     let rest: Vec<_> = allowed.iter().copied().filter(|cpu| !busy.contains(cpu)).collect();
@@ -130,11 +130,11 @@ mod tests {
     #[test]
     fn a_refusal_names_what_is_wrong() {
         let cases = [
-            ("away-from:lo", "'lo' has no interrupts of its own"),
+            ("away-from:lo", "'lo' has no interrupts"),
             ("away-from:", "needs an interface, as in away-from:eth0"),
             ("away-from:nope", "no interface has the name 'nope'"),
-            ("cores,1", "'cores' stands alone"),
-            ("1,away-from:eth0", "'away-from:eth0' stands alone"),
+            ("cores,1", "'cores' cannot be combined"),
+            ("1,away-from:eth0", "'away-from:eth0' cannot be combined"),
             ("all", "'all' is not a CPU, a range such as 2-3, cores, siblings or away-from:"),
             ("1023", "there is no CPU 1023 here: choose from "),
         ];

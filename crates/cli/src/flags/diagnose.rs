@@ -34,8 +34,8 @@ pub(crate) struct DiagnoseFlags {
     /// Parallel streams in each direction
     #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
     pub(crate) streams: u16,
-    /// Rate of each stream that ought to arrive, e.g. 100M; 0: as fast as possible [default: TCP 0;
-    /// UDP the highest rate with at most 0.1 % loss]
+    /// Target rate of each stream, e.g. 100M; 0: as fast as possible [default: TCP 0; UDP the
+    /// highest rate with at most 0.1 % loss]
     #[arg(short = 'b', long, env = "LINERATE_RATE", requires = SERVER)]
     pub(crate) rate: Option<BitRate>,
     /// Socket buffer, e.g. 4M
@@ -60,8 +60,8 @@ pub(crate) struct DiagnoseFlags {
 
 const EXAMPLES: &str = "\
 Examples:
-  linerate diagnose                       what of this host would limit
-  linerate diagnose --root router.tar     of one that was captured
+  linerate diagnose                       this host alone: what would limit a test
+  linerate diagnose --root router.tar     a captured host
   sudo linerate diagnose 10.0.0.2         tests against a server, and names what limited them
   linerate explain rx-ring-overrun        more on what was found
 

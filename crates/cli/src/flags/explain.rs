@@ -24,8 +24,7 @@ pub(crate) struct ExplainFlags {
     /// For the text of perf: the machine's architecture as "uname -m" has it [default: any]
     #[arg(long, value_name = "NAME", requires = "what")]
     pub(crate) architecture: Option<String>,
-    /// Also write chains of calls to FILE, one a line, as programs take them that draw flame
-    /// graphs
+    /// Also write folded stacks to FILE, as flamegraph.pl reads them
     #[arg(long, value_name = "FILE", requires = "what")]
     pub(crate) folded: Option<PathBuf>,
 }

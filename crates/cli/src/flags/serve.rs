@@ -61,8 +61,8 @@ pub(crate) struct OrderFlags {
     /// interface on the way to them did during their test
     #[arg(long, env = "LINERATE_NO_EVIDENCE", value_parser = BoolishValueParser::new())]
     pub(crate) no_evidence: bool,
-    /// Look this often a second what each CPU does during a test, as perf does, and tell its
-    /// client; 0: never. One test at a time; it takes root or kernel.perf_event_paranoid=1
+    /// CPU profile rate in Hz: sample what each CPU does during a test, for its client; 0: never.
+    /// One test at a time; it takes root or kernel.perf_event_paranoid=1
     #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ")]
     pub(crate) profile: ProfileFlag,
     /// Only watch this host for `linerate test --observe`, e.g. on a router that the test goes
@@ -129,7 +129,7 @@ pub(crate) struct LogFlags {
     /// Print errors only
     #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
-    /// Tell of each test when it begins too
+    /// Log the start of each test too
     #[arg(short, long, conflicts_with = "quiet", env = "LINERATE_VERBOSE", value_parser = BoolishValueParser::new())]
     pub(crate) verbose: bool,
 }
@@ -149,7 +149,7 @@ fn at_least_one() -> impl clap::builder::TypedValueParser<Value = u32> {
 
 const EXAMPLES: &str = "\
 Examples:
-  linerate serve                                      everybody at once
+  linerate serve                                      all clients at once
   linerate serve --port 5300 --bind 10.0.0.2 --queue  one after another
   linerate serve --max-time 1m --max-rate 1G --metrics 127.0.0.1:9201
   linerate serve --one-off --json                     for scripts";

@@ -157,7 +157,7 @@ fn several_tables_in_one_text_are_compared() {
     let copied = second["attribution"]["work"]["copy_user"]["share"].as_f64();
     assert!(copied.is_some_and(|share| share < 0.1), "{object}");
     let folded = Directory::new("tables").path().join("a.folded").display().to_string();
-    run(linerate(&format!("explain {file} --folded {folded}"))).assert_refusal(1, &["2 tables"]);
+    run(linerate(&format!("explain {file} --folded {folded}"))).assert_refusal(1, &["2 profiles"]);
     let mail = texts.join("quoted-mail.txt").display().to_string();
     run(linerate(&format!("explain {mail}"))).assert_prints(&["not read: 3 lines (2, 11, 18)"]);
 }
@@ -179,7 +179,7 @@ fn chains_of_calls_are_written_for_flame_graphs() {
     test(&Server::start(), &words).assert_success();
     let finished = run(linerate(&format!("explain {record} --folded {folded}")));
     // Who may not look at the CPUs has nothing to write, and says so.
-    if finished.stderr.contains("nobody took samples") {
+    if finished.stderr.contains("it has no CPU profile") {
         return finished.assert_refusal(1, &["--folded"]);
     }
     finished.assert_success();

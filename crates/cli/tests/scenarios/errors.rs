@@ -105,7 +105,7 @@ fn a_value_out_of_range_or_unreadable_is_a_usage_error() {
         ("--repeat 0", "'0'"),
         ("--cpus 1023", "CPU 1023"),
         ("--cpus 3-1", "'3-1'"),
-        ("--cpus cores,1", "'cores' stands alone"),
+        ("--cpus cores,1", "'cores' cannot be combined"),
         ("--cpus away-from:", "as in away-from:eth0"),
         ("--cpus away-from:nope", "no interface has the name 'nope'"),
         ("--pacing even", "--pacing needs a rate: add -b RATE"),
@@ -164,7 +164,7 @@ fn without_a_command_the_help_stands_on_standard_error() {
 fn an_address_that_is_not_local_is_an_error() {
     let server = Server::start();
     test(&server, "--bind 192.0.2.1").assert_refusal(1, &["check the address given with --bind"]);
-    test(&server, "--bind ::1").assert_refusal(1, &["of the family", "--bind"]);
+    test(&server, "--bind ::1").assert_refusal(1, &["of the same family", "--bind"]);
     run(linerate("serve --port 0 --bind 192.0.2.1"))
         .assert_refusal(1, &["cannot listen on 192.0.2.1:0", "no interface has that address"]);
 }

@@ -104,7 +104,7 @@ fn the_ports_that_a_firewall_lets_through_share_the_streams() {
     assert_eq!(ports_of_streams(&record), BTreeSet::from([OWN, 40_000, 40_002, 40_003]));
     assert_eq!(list(&record["streams"]).len(), 1000);
     let notes = record["outcome"]["notes"].to_string();
-    assert!(notes.contains("further port 40001 cannot be reached"), "{notes}");
+    assert!(notes.contains("port 40001 of the server cannot be reached"), "{notes}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_client_that_was_not_alone_says_so() {
     let long = under_way(&server, "--tcp --send -b 8M -t 2s");
     let finished = test(&server, "--tcp --send -b 8M -t 500ms --format details");
     finished.assert_success();
-    finished.assert_prints(&["SUSPECT: TCP send: shared: 1 test of others moved"]);
+    finished.assert_prints(&["SUSPECT: TCP send: 1 test of others moved"]);
     assert!(!finished.stdout.contains("of 127.0.0.1 moved"), "{finished:?}");
     long.finish().assert_success();
 }

@@ -90,8 +90,8 @@ impl ErrorCode {
             122 => "the server could not set TCP_NODELAY",
             123 => "the server could not set the MSS",
             124 | 141 => {
-                "the server could not set the socket buffer: ask for less, or raise \
-                 net.core.rmem_max and wmem_max there"
+                "the server cannot set the socket buffer: lower -w, or raise net.core.rmem_max \
+                 and net.core.wmem_max"
             }
             125 | 126 => "the server could not set the type of service",
             127 => "the server could not set the flow label",

@@ -140,7 +140,7 @@ fn flow(interface: &Interface) -> Vec<String> {
         (false, false) => None,
     });
     let eee = interface.eee.as_deref().filter(|word| *word == "active");
-    let eee = eee.map(|_| "Energy Efficient Ethernet is active");
+    let eee = eee.map(|_| "Energy-Efficient Ethernet (EEE) is active");
     pause.into_iter().chain(eee).map(str::to_owned).collect()
 }
 

@@ -139,8 +139,8 @@ impl Display for RecordError {
         match self {
             Self::Version { schema } => write!(
                 f,
-                "it is a record of the format {schema}, which this version of linerate does not \
-                 know: read it with the version that wrote it, or a later one"
+                "its format is {schema}, which this version cannot read: use the version that \
+                 wrote it, or a later one"
             ),
             Self::Malformed { reason } => {
                 write!(f, "it is no record of linerate test --output: {reason}")

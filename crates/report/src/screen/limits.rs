@@ -78,7 +78,7 @@ fn text(group: &Group<'_>) -> String {
                 .map(|one| format!("{} [{}]", one.text, one.rule))
                 .collect();
             if named.is_empty() {
-                "not found in what was seen.".to_owned()
+                "not found.".to_owned()
             } else {
                 format!("not decided. It may be: {}.", named.join("; or "))
             }

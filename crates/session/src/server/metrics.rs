@@ -100,9 +100,7 @@ impl fmt::Display for Refusal {
             Self::Rate => "a higher rate than this server allows",
             Self::Bytes => "more bytes than this server allows",
             Self::Duration => "a longer test than this server allows",
-            Self::Memory => {
-                "the memory for tests is taken, or this test needs too much of it (--max-memory)"
-            }
+            Self::Memory => "no memory left for this test (--max-memory)",
             Self::Descriptors => {
                 "too few open files are left for its streams (ulimit -n, LimitNOFILE=)"
             }

@@ -320,16 +320,16 @@ fn without_a_limit_the_measurement_that_is_missing_is_named() {
         verdict.would_decide.expect("undecided")
     };
     let reported = would_decide(&test_record::tcp());
-    assert!(reported.starts_with("the same test to another host"), "{reported}");
+    assert!(reported.starts_with("the same test to another server"), "{reported}");
     let mut busy = test_record::tcp();
     test_record::fill(test_record::host(&mut busy, &Role::Peer), 0.8);
-    assert!(would_decide(&busy).starts_with("a profile of the CPUs of the server"));
+    assert!(would_decide(&busy).starts_with("a CPU profile of the server"));
     let mut silent = test_record::tcp();
     silent.hosts.truncate(1);
     assert!(would_decide(&silent).starts_with("run linerate on the server too"));
     let mut growing = test_record::tcp();
     growing.pulses[0].bytes[66..].iter_mut().for_each(|bytes| *bytes *= 2);
-    assert!(would_decide(&growing).starts_with("the same test for longer"));
+    assert!(would_decide(&growing).starts_with("a longer test"));
 }
 
 #[test]

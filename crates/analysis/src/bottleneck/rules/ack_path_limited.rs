@@ -9,14 +9,14 @@ use crate::words::{counted, percent, share};
 
 const PAGE: Page = Page {
     id: RuleId::AckPathLimited,
-    title: "Acknowledgements limited on the way back",
+    title: "ACK path limited",
     what: "At least a twentieth of the segments that the receiver sent did not reach the sender, and \
            the sender waited for its congestion window. It is the limit where a queue stands as well.",
-    why: "TCP sends as acknowledgements arrive. A way back that is shaped, or lossy, holds up the \
-          data of a way that is free: common with asymmetric lines.",
+    why: "TCP sends as acknowledgements arrive. A reverse path that is shaped or lossy slows the \
+          data of a forward path that is free: common with asymmetric lines.",
     evidence: "`tcpi_segs_out` of the receiver against `tcpi_segs_in` of the sender; `tcpi_rtt` \
                against `tcpi_min_rtt`.",
-    remedy: "Look for a shaper on the way back, and raise its rate, or let it thin out \
+    remedy: "Look for a shaper on the reverse path, and raise its rate, or have it filter \
              acknowledgements (`cake ack-filter`); a larger MTU and GRO need fewer of them.",
     source: "RFC 3449",
 };
@@ -35,11 +35,12 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     }
     let waited = transfer.standing_queue();
     let certainty = if waited.is_some() { Certainty::Limit } else { Certainty::Candidate };
-    let found = Found::new(certainty, "acknowledgements are held up on the way back".to_owned())
+    let text = "acknowledgements are delayed or lost on the reverse path";
+    let found = Found::new(certainty, text.to_owned())
         .going(transfer.flow.outcome.direction)
         .explaining(transfer.shares().congestion_window)
         .seen(seen)
-        .remedy("look for a shaper on the way from the receiver to the sender (--observe HOST)");
+        .remedy("look for a shaper or loss from the receiver to the sender (--observe HOST)");
     Some(match waited {
         Some(waited) => found.seen(format!("a queue adds {}", transfer::shown(waited))),
         None => found,

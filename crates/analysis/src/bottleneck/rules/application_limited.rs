@@ -7,7 +7,7 @@ use crate::words::{self, percent};
 const PAGE: Page = Page {
     id: RuleId::ApplicationLimited,
     title: "Application-limited sender",
-    what: "For at least a tenth of the time nothing was under way, and nothing was refused.",
+    what: "For at least a tenth of the time nothing was in flight, and nothing was refused.",
     why: "Then the network could have taken more than the program gave: the sender's CPU or its \
           program is slower than the path.",
     evidence: "The time that the connection was not busy (`tcpi_busy_time`).",
@@ -31,7 +31,7 @@ fn finding(transfer: &Transfer<'_>) -> Option<Found> {
             .at(&sender)
             .going(transfer.flow.outcome.direction)
             .explaining(share)
-            .seen(format!("nothing was under way for {} of the time", percent(share)))
+            .seen(format!("nothing was in flight for {} of the time", percent(share)))
             .remedy("use larger blocks (-l), more streams (-P) or faster engines (--fastest)")
     })
 }

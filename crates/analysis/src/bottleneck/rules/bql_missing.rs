@@ -40,14 +40,13 @@ fn finding(device: &Device<'_, '_>) -> Option<Found> {
             if milliseconds < LONG {
                 return None;
             }
-            Found::note(format!("the device queue of {name} is long")).seen(format!(
-                "its queue takes up to {} bytes, {milliseconds:.0} ms at {mbps} Mbit/s",
+            Found::note(format!("the TX queue of {name} is long")).seen(format!(
+                "byte queue limit {} bytes, {milliseconds:.0} ms at {mbps} Mbit/s",
                 count(most)
             ))
         }
     };
-    let advice = "look at the round trips under load (--latency); where they grow, shorten the TX \
-    ring, or shape below the speed of the link";
+    let advice = "measure round trips under load (--latency); if they grow, shorten the TX ring";
     let interface = device.interface.name.clone();
     let ring = Setting::Ring { interface, ring: Ring::Tx, entries: SHORT };
     let now = device.interface.rings.get("tx").map(|ring| ring.current);

@@ -15,7 +15,7 @@ const PAGE: Page = Page {
           works, at half its rate.",
     evidence: "`current_link_speed` and `current_link_width` of the device in sysfs against what \
                it has at most; the speed of USB; with a test also what went through.",
-    remedy: "Another slot or port; seat the card anew. `lspci -vv` shows both ends of the link.",
+    remedy: "Another slot or port; reseat the card. `lspci -vv` shows both ends of the link.",
     source: "PCI Express Base Specification 4.2.1 and 8.2, sysfs-bus-pci",
 };
 
@@ -55,7 +55,7 @@ fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let seen = now.seen(format!("it carries about {carries:.0} Mbit/s, the link {link:.0} Mbit/s"));
     Some(seen.remedy(match bus.kind.as_str() {
         "usb" => "plug it into a faster port (USB 3, blue), without a hub between",
-        _ => "seat the card anew, or use a slot with more and faster lanes (lspci -vv)",
+        _ => "reseat the card, or use a slot with more or faster lanes (lspci -vv)",
     }))
 }
 

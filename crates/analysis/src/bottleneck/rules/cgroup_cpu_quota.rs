@@ -29,7 +29,7 @@ fn finding(host: &HostView<'_>) -> Option<Found> {
                 counted(throttled.times, "time"),
                 percent(share)
             ))
-            .remedy("raise cpu.max, or run it outside of that group")
+            .remedy("raise cpu.max, or run linerate outside that cgroup")
     })
 }
 

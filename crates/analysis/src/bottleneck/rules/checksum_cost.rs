@@ -6,7 +6,7 @@ use crate::bottleneck::load;
 const PAGE: Page = Page {
     id: RuleId::ChecksumCost,
     title: "CPU time for checksums",
-    what: "A CPU of an end was full, and at least 5 % of what it did was to add up checksums.",
+    what: "A host's CPU was full, and at least 5 % of its busy time went to checksums.",
     why: "Interfaces do that while bytes pass, at no cost; where they do not, each byte is read \
           once more.",
     evidence: "Samples of `csum_partial`, `do_csum` and copies that add up meanwhile.",

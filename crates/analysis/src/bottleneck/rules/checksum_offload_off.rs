@@ -88,7 +88,7 @@ fn shown(device: &Device<'_, '_>) -> String {
     reported.collect::<Vec<_>>().join(", ")
 }
 
-const COST: &str = "a CPU reads each byte once more to sum it, and TSO needs TX checksum offload";
+const COST: &str = "a CPU computes the checksums, and TSO needs TX checksum offload";
 const SENT: [&str; 3] = ["tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"];
 /// Of the busy time. To be calibrated.
 const MUCH: f64 = 0.05;

@@ -6,7 +6,7 @@ use crate::bottleneck::load;
 const PAGE: Page = Page {
     id: RuleId::CopyCost,
     title: "CPU time for copies",
-    what: "A CPU of an end was full, and at least a quarter of what it did was to copy bytes.",
+    what: "A host's CPU was full, and at least a quarter of its busy time went to copies.",
     why: "Each byte is copied from the program to the kernel or back, and some drivers copy it \
           once more. A core copies so many bytes a second and no more; on small in-order cores \
           that is the limit long before the link.",
@@ -39,12 +39,12 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 const SENDING: &str = "send without copies: --fastest finds the engine (writes of 64 KiB and more)";
-const RECEIVING: &str =
-    "--engine msg-trunc shows the most that is to be won; use longer reads (-l), a larger MTU, GRO";
+const RECEIVING: &str = "use longer reads (-l), a larger MTU or GRO; --engine msg-trunc shows the \
+                         rate without the copy";
 const SENDING_DATAGRAMS: &str =
-    "use larger datagrams (-l), many of them in one packet (--engine gso), or more streams (-P)";
+    "use larger datagrams (-l), UDP GSO (--engine gso), or more streams (-P)";
 const RECEIVING_DATAGRAMS: &str =
-    "use larger datagrams (-l), many of them in one packet (--engine gro), or more streams (-P)";
+    "use larger datagrams (-l), UDP GRO (--engine gro), or more streams (-P)";
 /// What the CPU does, as the finding says it.
 const WORK: &str = "copies data";
 /// Share of the busy time. To be calibrated.

@@ -37,7 +37,7 @@ fn finding(host: &HostView<'_>, cpu: u32) -> Option<Found> {
             percent(speed.kept()),
             counted(throttled, "time")
         ))
-        .remedy("cool it, and fix its frequency")
+        .remedy("improve its cooling, or fix its frequency (cpupower frequency-set)")
         .change(Setting::CpuGovernor { governor: "performance".to_owned() });
     Some(found)
 }

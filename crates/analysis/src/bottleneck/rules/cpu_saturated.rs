@@ -10,12 +10,11 @@ use crate::words::{self, percent};
 const PAGE: Page = Page {
     id: RuleId::CpuSaturated,
     title: "CPU saturated",
-    what: "A CPU of an end was busy for at least nine tenths of the time, and not with other \
-           programs; or for more than half of it while a thread of linerate, which changed its \
-           CPU, \
-           never paused. Where an end tells nothing of its CPUs, that it may be so is a candidate.",
-    why: "What it does in a second is then what the test reaches. What that is a profile tells, \
-          and then another rule says it.",
+    what: "A host's CPU was busy for at least 90 % of the time, and not with other programs; or \
+           for more than half of it while a thread of linerate, which changed its CPU, never \
+           paused. Where an end tells nothing of its CPUs, that it may be so is a candidate.",
+    why: "The rate of the test is then what this CPU can do. A profile tells what it spends its \
+          time on; another rule then names that.",
     evidence: "Time of the CPUs (`/proc/stat`), samples, or what somebody stated of them.",
     remedy: "A profile of the CPUs (linerate as root, or `kernel.perf_event_paranoid=1`) says what \
              to change; until then more streams (`-P`), offloads, a larger MTU.",
@@ -47,9 +46,8 @@ fn finding(case: &Case<'_>, full: &Full<'_>) -> Found {
             .seen(format!("{} of that: {work}", percent(share)))
             .remedy("use more streams (-P), offloads, longer blocks (-l) or a larger MTU"),
         None => found.remedy(
-            "take a profile, which shows what to change: two seconds or more, with linerate there \
-            as \
-             root or with sysctl kernel.perf_event_paranoid=1; until then more streams (-P)",
+            "profile it: run linerate there as root, for 2 s or more; until then try more streams \
+             (-P)",
         ),
     }
 }

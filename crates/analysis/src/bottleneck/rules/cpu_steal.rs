@@ -23,7 +23,7 @@ fn finding(host: &HostView<'_>) -> Option<Found> {
         .at(host.role())
         .explaining(share)
         .seen(format!("{} of the time of CPU {cpu} was stolen", percent(share)))
-        .remedy("repeat it, or use a machine that is not shared");
+        .remedy("test again, or use a host with CPUs of its own");
     Some(found)
 }
 

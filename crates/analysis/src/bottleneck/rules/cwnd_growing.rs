@@ -46,7 +46,7 @@ fn growing(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
                 "the last third of the time was {} faster than the one before",
                 percent(growth - 1.0)
             ))
-            .remedy("test for longer, or leave the start out (-O 5)")
+            .remedy("test for longer (-t 30), or omit the start (-O 5)")
             .change(Setting::Seconds(LONGER))
     })
 }
@@ -79,7 +79,7 @@ fn unlikely(transfer: &Transfer<'_>) -> Option<Found> {
     let is_used_up = trip.map_or(delay < LONG_FOR_A_LAN, |trip| delay < 2 * trip);
     let against = trip.map_or_else(
         || "a local network's round trip is below 1 ms".to_owned(),
-        |trip| format!("the least round trip was {}", transfer::shown(trip)),
+        |trip| format!("the minimum round trip was {}", transfer::shown(trip)),
     );
     (window > 0 && !is_used_up).then(|| {
         Found::note("the congestion window is unlikely to be the limit")
@@ -90,7 +90,7 @@ fn unlikely(transfer: &Transfer<'_>) -> Option<Found> {
                 count(window),
                 transfer::shown(delay)
             ))
-            .remedy("look at the CPUs of both ends, and not at windows")
+            .remedy("look at the CPUs of both hosts, not at windows")
     })
 }
 

@@ -6,8 +6,8 @@ use crate::bottleneck::load;
 const PAGE: Page = Page {
     id: RuleId::DmaSyncCost,
     title: "CPU time for DMA cache maintenance and bounce buffers",
-    what: "A CPU of an end was full, and at least 5 % of what it did was to clean caches for the \
-           device, or to copy through bounce buffers.",
+    what: "A host's CPU was full, and at least 5 % of its busy time went to cleaning caches for \
+           the device, or to copies through bounce buffers.",
     why: "A device that does not see the caches needs them cleaned for each packet; one that \
           cannot reach the memory needs a copy.",
     evidence: "Samples of `arch_sync_dma_for_cpu`, `dcache_inval_poc`, `swiotlb_bounce` and their \

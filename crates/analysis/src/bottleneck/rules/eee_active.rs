@@ -9,7 +9,7 @@ use crate::words::{count, percent, share};
 const PAGE: Page = Page {
     id: RuleId::EeeActive,
     title: "Energy-Efficient Ethernet (EEE) is active",
-    what: "Energy Efficient Ethernet is active on an interface of a test that lost something.",
+    what: "Energy-Efficient Ethernet is active on an interface of a test that lost packets.",
     why: "The link wakes for each frame after a rest, which takes microseconds; some pairs of \
           devices wake too late, and lose frames or the link itself.",
     evidence: "`ethtool --show-eee IF`; datagrams that are missing, or segments sent again.",
@@ -32,9 +32,9 @@ fn finding(device: &Device<'_, '_>, lost: u64, sent: u64) -> Option<Found> {
     let is_active = device.interface.eee.as_deref() == Some("active");
     let interface = &device.interface.name;
     is_active.then(|| {
-        Found::candidate(format!("Energy-Efficient Ethernet is active on {}", device.name()))
+        Found::candidate(format!("Energy-Efficient Ethernet (EEE) is active on {}", device.name()))
             .at(device.host.role())
-            .seen(format!("Energy Efficient Ethernet is active on {interface}"))
+            .seen(format!("Energy-Efficient Ethernet (EEE) is active on {interface}"))
             .seen(format!("{} packets are missing, {}", count(lost), percent(share(lost, sent))))
             .remedy("test without EEE")
             .change_from(

@@ -30,7 +30,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>, name: &str) -> Option<Found> {
         Flowing::In => "received",
         Flowing::Out => "sent",
     };
-    let text = format!("foreign traffic on {name} of {}", words::host(host.role()));
+    let text = format!("cross traffic on {name} of {}", words::host(host.role()));
     let is_limit = severity == Severity::Limiting && is_path_the_limit(case);
     let found = if is_limit { Found::limit(text) } else { Found::candidate(text) };
     let found = found
@@ -42,7 +42,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>, name: &str) -> Option<Found> {
             ByteSize::from_bytes(foreign.total),
             percent(part)
         ))
-        .remedy(format!("stop what uses {name} meanwhile, or repeat it then"));
+        .remedy(format!("stop the other traffic on {name}, or test again when it is idle"));
     Some(found)
 }
 

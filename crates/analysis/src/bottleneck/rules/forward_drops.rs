@@ -33,7 +33,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let found = Found::new(
         blame.certainty,
         format!(
-            "packets came into router {name} and were not forwarded: {} ({})",
+            "router {name} drops packets that it should forward: {} ({})",
             count(dropped),
             percent(share(dropped, received))
         ),
@@ -87,9 +87,6 @@ mod tests {
         let test = Test::from_record(&record);
         let found = check(&Case::of_test(&test, &[]));
         let texts: Vec<_> = found.iter().map(|one| one.text.as_str()).collect();
-        assert_eq!(
-            texts,
-            ["packets came into router router and were not forwarded: 1,534 (2.0 %)"]
-        );
+        assert_eq!(texts, ["router router drops packets that it should forward: 1,534 (2.0 %)"]);
     }
 }

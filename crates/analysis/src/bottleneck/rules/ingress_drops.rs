@@ -31,10 +31,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let (interface, name) = (dropped.interface, words::host(host.role()));
     let found = Found::new(
         hop.blame.certainty,
-        format!(
-            "packets are dropped at the ingress of {interface} of {name}, before its IP layer \
-             (a policer)"
-        ),
+        format!("an ingress policer or filter on {interface} of {name} drops packets"),
     );
     let remedy =
         format!("see its rules: tc -s filter show dev {interface} ingress, nft list hooks");
@@ -87,6 +84,6 @@ mod tests {
         let test = Test::from_record(&record);
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found[0].certainty, Certainty::Limit, "{found:?}");
-        assert!(found[0].text.contains("at the ingress of eth0 of the server"), "{found:?}");
+        assert!(found[0].text.contains("filter on eth0 of the server drops"), "{found:?}");
     }
 }

@@ -6,8 +6,8 @@ use crate::bottleneck::load;
 const PAGE: Page = Page {
     id: RuleId::IommuMappingCost,
     title: "CPU time for IOMMU mappings",
-    what: "A CPU of an end was full, and at least a tenth of what it did was to map and unmap \
-           memory in the IOMMU.",
+    what: "A host's CPU was full, and at least a tenth of its busy time went to mapping and \
+           unmapping memory in the IOMMU.",
     why: "An IOMMU that translates keeps a device out of memory that it was not given. In strict \
           mode each packet that is done costs a wait until the device has forgotten its address.",
     evidence: "Samples of `iommu_map`, `iommu_dma_unmap_page`, `alloc_iova`, `arm_smmu_…`, \
@@ -49,8 +49,8 @@ fn maps_addresses(symbol: &str) -> bool {
 /// Of `drivers/iommu`.
 const SYMBOLS: [&str; 6] =
     ["iommu_", "iova", "arm_smmu_", "qi_submit_sync", "io_pgtable", "arm_lpae_"];
-const REMEDY: &str = "start the kernel with iommu.strict=0, or with iommu.passthrough=1 where all \
-                      devices are trusted";
+const REMEDY: &str = "boot with iommu.strict=0, or with iommu.passthrough=1 if all devices are \
+                      trusted";
 /// What the CPU does, as the finding says it.
 const WORK: &str = "maps memory in the IOMMU";
 /// Share of the busy time. To be calibrated.

@@ -54,8 +54,8 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
                 cpu::named(&far)
             ))
             .remedy(format!(
-                "spread its interrupts over CPUs {0} (/proc/irq/N/smp_affinity_list), and run the \
-                 program there: numactl --cpunodebind={node}",
+                "move IRQs to CPUs {0} (/proc/irq/N/smp_affinity_list), programs by numactl \
+                 --cpunodebind={node}",
                 list.join(",")
             )),
     )

@@ -39,7 +39,7 @@ fn finding(device: &Device<'_, '_>) -> Option<Found> {
         Found::note(format!("{SERVICE} moves the IRQs of {}", device.name()))
             .at(device.host.role())
             .seen(format!("{SERVICE} runs on {host}; interrupts {}", irqs.join(", ")))
-            .remedy("stop it before you place interrupts or compare")
+            .remedy("stop it before you set IRQ affinities or compare results")
             .change(Setting::StoppedService { service: SERVICE.to_owned() })
     })
 }

@@ -13,7 +13,7 @@ const PAGE: Page = Page {
     title: "Link saturated",
     what: "What arrived is at least 97 % of what the slowest interface can carry, headers and \
            what is between frames taken off; or its counters say that others filled the rest.",
-    why: "More does not go. At an MTU of 1,500 bytes TCP with time stamps gets 94.1 % of the \
+    why: "The link is full. At an MTU of 1,500 bytes TCP with time stamps gets 94.1 % of the \
           speed, and UDP 95.7 %.",
     evidence: "Goodput, speed and MTU; bytes and packets of the interface.",
     remedy: "Nothing is wrong. A faster link, or larger frames at both ends and on the way.",
@@ -71,7 +71,8 @@ fn by_counters(device: &Device<'_, '_>) -> Option<Found> {
     )
 }
 
-const REMEDY: &str = "nothing is wrong: use a faster link, or larger frames on the whole way";
+const REMEDY: &str = "nothing is wrong: only a faster link, or a larger MTU on the whole path, \
+                      gives more";
 /// The rest is what clocks and acknowledgements take. To be calibrated.
 const FULL: f64 = 0.97;
 

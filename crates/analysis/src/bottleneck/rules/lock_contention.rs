@@ -6,7 +6,8 @@ use crate::bottleneck::load;
 const PAGE: Page = Page {
     id: RuleId::LockContention,
     title: "Kernel lock contention",
-    what: "A CPU of an end was full, and at least a tenth of what it did was to wait for locks.",
+    what: "A host's CPU was full, and at least a tenth of its busy time went to waiting for \
+           locks.",
     why: "Several CPUs want the same queue, socket or counter and take turns.",
     evidence: "Samples of the slow paths of locks (`native_queued_spin_lock_slowpath`, `osq_lock`); \
                on 32-bit Arm and RISC-V, whose locks have none, of `_raw_spin_lock`.",
@@ -27,8 +28,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 /// Its socket is locked by the thread that uses it and by the CPU that takes its packets in.
-const ONE_STREAM: &str = "have the packets of the stream processed where its thread runs (RFS, or \
-                          --cpus on the CPU of the interrupt), or use several streams (-P)";
+const ONE_STREAM: &str = "use several streams (-P), RFS, or --cpus with the CPU that serves the \
+                          interrupt";
 const SEVERAL_STREAMS: &str = "give each thread a queue and a CPU of its own (XPS, --cpus)";
 /// What the CPU does, as the finding says it.
 const WORK: &str = "waits for locks";

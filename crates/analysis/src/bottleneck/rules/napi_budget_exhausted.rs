@@ -39,7 +39,7 @@ fn finding(host: &HostView<'_>) -> Option<Found> {
         Found::candidate(format!("the NAPI budget runs out on {name} (time_squeeze)"))
             .at(host.role())
             .seen(format!("the budget ran out {} times, {rate:.0}/s", count(times)))
-            .seen(format!("it is {} packets or {} us", count(budget), count(micros)))
+            .seen(format!("the budget is {} packets or {} us", count(budget), count(micros)))
             .remedy("raise the NAPI budget")
             .change_from(super::sysctl(BUDGET, budget.saturating_mul(2)), Some(budget))
             .change_from(super::sysctl(MICROS, micros.saturating_mul(2)), Some(micros))

@@ -21,7 +21,7 @@ const PAGE: Page = Page {
     evidence: "`delay`, `loss` and `limit` of the discipline (`tc qdisc`). The bound is the queue \
                divided by the delay, for packets of the MTU up to those of 64 KiB that \
                segmentation offload makes.",
-    remedy: "`tc qdisc del dev IF root`, unless the emulation is meant.",
+    remedy: "`tc qdisc del dev IF root`, unless the emulation is intended.",
     source: "tc-netem(8)",
 };
 
@@ -48,7 +48,7 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>, queueing: &Queueing) -> Opt
     };
     let setting = Setting::DefaultQdisc { interface: device.interface.name.clone() };
     let found = found.at(device.host.role()).seen(format!("netem {}", queueing.handle));
-    Some(found.remedy("remove it, unless it is meant").change_from(setting, Some("netem")))
+    Some(found.remedy("remove netem, unless it is intended").change_from(setting, Some("netem")))
 }
 
 /// What it does to packets, in words; none: nothing but to queue them.

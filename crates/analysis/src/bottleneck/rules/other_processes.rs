@@ -33,7 +33,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
         .explaining(crowd.waited.min(crowd.taken))
         .seen(format!("they used {}", words::cpus(crowd.taken)))
         .seen(format!("some task waited for a CPU {} of the time", percent(crowd.waited)))
-        .remedy("stop them, or choose CPUs that are free (--cpus)");
+        .remedy("stop them, or pin linerate to idle CPUs (--cpus)");
     Some(found)
 }
 

@@ -6,8 +6,8 @@ use crate::bottleneck::load;
 const PAGE: Page = Page {
     id: RuleId::PacketFilterCost,
     title: "CPU time for packet filters (netfilter, BPF)",
-    what: "A CPU of an end was full, and at least 5 % of what it did was to walk rules of a \
-           firewall or to track connections.",
+    what: "A host's CPU was full, and at least 5 % of its busy time went to firewall rules or \
+           connection tracking.",
     why: "Every packet is compared with one rule after another; hundreds of them cost more than \
           all else.",
     evidence: "Samples of `ipt_do_table`, `nft_do_chain`, `nf_conntrack_in` and their like; drops \
@@ -33,8 +33,8 @@ fn is_of_a_filter(symbol: &str) -> bool {
 /// iptables have names that end in `_mt` and `_tg`.
 const SYMBOLS: [&str; 10] =
     ["nf_", "nft_", "ipt_", "ip6t_", "ebt_", "xt_", "conntrack_", "tcp_mt", "udp_mt", "__nf_"];
-const REMEDY: &str = "put the test's traffic in front of the list (iptables -I INPUT 1 -p tcp \
-                      --dport 5201 -j ACCEPT), use sets, or notrack";
+const REMEDY: &str = "accept the test first (iptables -I INPUT 1 -p tcp --dport 5201 -j ACCEPT), \
+                      use sets, or notrack";
 /// What the CPU does, as the finding says it.
 const WORK: &str = "runs packet filters";
 /// Share of the busy time. To be calibrated.

@@ -6,8 +6,8 @@ use crate::bottleneck::load;
 const PAGE: Page = Page {
     id: RuleId::PacketProcessingCost,
     title: "Packet processing cost (allocation of packet buffers)",
-    what: "A CPU of an end was full, and at least 15 % of what it did was to allocate packets and \
-           pages and to give them back.",
+    what: "A host's CPU was full, and at least 15 % of its busy time went to allocating and \
+           freeing packets and pages.",
     why: "That costs for each packet, however short: few long packets cost less than many short \
           ones.",
     evidence: "Samples of `__alloc_skb`, `kmem_cache_alloc`, `page_frag_alloc`, \

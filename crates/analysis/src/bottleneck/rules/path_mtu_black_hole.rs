@@ -102,17 +102,15 @@ fn datagrams(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
 }
 
 fn found(flow: &Flow<'_>, certainty: Certainty, size: u64, seen: String) -> Found {
-    let text = format!(
-        "large packets do not arrive: {}-byte packets are lost, small ones pass (path MTU)",
-        count(size)
-    );
+    let text =
+        format!("path MTU black hole: packets of {} bytes are lost, small ones pass", count(size));
     Found::new(certainty, text).going(flow.outcome.direction).explaining(1.0).seen(seen)
 }
 
 fn remedy(smaller: &Setting) -> Remedy {
     let sentence = format!(
-        "try smaller ones ({smaller}), look for a link with a smaller MTU and a firewall that \
-         drops ICMP \"fragmentation needed\", and let TCP find the size, so that results pass too"
+        "use smaller packets ({smaller}), let ICMP \"fragmentation needed\" pass, or let TCP \
+         probe the MTU"
     );
     let remedy = Remedy::from(sentence).with(Change::new(&Role::Here, smaller.clone()));
     let probing = super::sysctl("net.ipv4.tcp_mtu_probing", PROBE_FROM_THE_START);
@@ -216,7 +214,7 @@ mod tests {
         let found = found(&stalled());
         let [one] = found.as_slice() else { panic!("one finding is due: {found:?}") };
         assert_eq!(one.certainty, Certainty::Limit);
-        assert!(one.text.contains("1,500-byte packets are lost"), "{}", one.text);
+        assert!(one.text.contains("packets of 1,500 bytes are lost"), "{}", one.text);
         let commands: Vec<_> = one.remedy.changes.iter().map(Change::command).collect();
         let probing = "sysctl -w net.ipv4.tcp_mtu_probing=2";
         assert_eq!(commands, ["-M 1200", probing, probing]);

@@ -43,13 +43,13 @@ fn refused(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let name = words::host(host.role());
     let found = Found::limit(format!("packets exceed the MTU of the next link of router {name}"));
     let found = found.at(host.role()).explaining(1.0).seen(format!(
-        "{} of {} packets were too large to forward, and must not be fragmented",
+        "{} of {} packets were too large to forward, with DF set",
         count(hop.dropped),
         count(hop.received)
     ));
     Some(found.remedy(
-        "let ICMP \"fragmentation needed\" through, set the MTU of the path at both ends, or let \
-         TCP probe it (net.ipv4.tcp_mtu_probing=1)",
+        "let ICMP \"fragmentation needed\" pass, or at both ends sysctl -w \
+         net.ipv4.tcp_mtu_probing=1",
     ))
 }
 
@@ -90,8 +90,7 @@ fn smaller(case: &Case<'_>) -> Option<Found> {
                 count(own.into())
             ))
             .remedy(
-                "raise the MTU of the part of the way with the smaller one (a tunnel, say), or \
-                 lower that of the interface",
+                "raise the smallest MTU on the path (a tunnel?), or lower that of the interface",
             )
             .change_from(
                 Setting::Mtu { interface: device.interface.name.clone(), bytes: path },

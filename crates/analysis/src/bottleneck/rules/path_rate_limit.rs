@@ -61,7 +61,7 @@ fn by_its_queue(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         _ => Certainty::Candidate,
     };
     let waited = transfer::shown(waited);
-    let found = found(transfer.flow, certainty, "the path, this way or back, is the limit")?
+    let found = found(transfer.flow, certainty, "the path, forward or reverse, is the limit")?
         .explaining(transfer.shares().congestion_window)
         .seen(format!("a full queue adds {waited} to the round trip"));
     Some(match shares {
@@ -120,17 +120,17 @@ fn by_a_search(flow: &Flow<'_>, held: BitRate) -> Option<Found> {
     Some(found.allowing(bound).explaining(explained).remedy(REMEDY))
 }
 
-/// Nothing was lost, but the socket of the sender was full and its host had time: what is behind it
-/// takes no more.
+/// Nothing was lost, but the sender sent less than was asked although its host had time: what is
+/// behind its socket takes no more.
 fn by_a_full_socket(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let blocked = send_blocked::share(case.test?, flow.outcome.direction);
-    let has_time = load::has_time(case, &flow.sender()).unwrap_or(true);
-    if blocked < FULL || !has_time {
+    let has_time = load::has_time(case, &flow.sender());
+    if has_time == Some(false) || (blocked < FULL && has_time.is_none()) {
         return None;
     }
-    let text = format!("the sender's socket was full for {} of the time", percent(blocked));
+    let text = "nothing was lost, and the sender had CPU time left to send more";
     let place = "the path, or the queue of the sender, is the limit";
-    Some(found(flow, Certainty::Limit, place)?.explaining(blocked).seen(text))
+    Some(found(flow, Certainty::Limit, place)?.explaining(1.0).seen(text))
 }
 
 /// A round trip does not tell on which of its ways a queue stands.
@@ -142,7 +142,8 @@ fn found(flow: &Flow<'_>, certainty: Certainty, place: &str) -> Option<Found> {
     Some(found)
 }
 
-const REMEDY: &str = "find the slowest link, shaper or router on the way (--observe HOST on each)";
+const REMEDY: &str = "find the slowest hop: run linerate serve --observe on the routers, add \
+                      --observe ROUTER here";
 /// Of the time: a sender that is faster than what is behind its socket.
 const FULL: f64 = 0.3;
 /// Of the time.

@@ -18,7 +18,7 @@ const PAGE: Page = Page {
           place of dropping: the rate falls, and every counter of drops stays at zero. A switch \
           passes the stop on, to others as well.",
     evidence: "Counters of the driver whose names have `pause` or `xoff` (`ethtool -S IF`).",
-    remedy: "Find why the receiver is slow and mend that first. Then compare with flow control \
+    remedy: "Find why the receiver is slow and fix that first. Then compare with flow control \
              off: `ethtool -A IF rx off tx off`; a host that has none drops in place of pausing.",
     source: "IEEE 802.3 annex 31B, ethtool(8)",
 };
@@ -54,14 +54,13 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>, frames: Flowing) -> Option<
     let found = found.seen(format!("{name} of {interface} grew by {}, {rate:.0}/s", count(*most)));
     let (advice, side) = match frames {
         Flowing::In => (
-            "mend what is slow behind that link (the receiver, a slower port of the switch); then \
-             compare without pause frames",
+            "find what is slow behind that link (the receiver, a slower switch port), or turn \
+             flow control off",
             Side::Rx,
         ),
-        Flowing::Out => (
-            "mend what makes this host slow to receive; then compare without pause frames",
-            Side::Tx,
-        ),
+        Flowing::Out => {
+            ("find what slows receiving on this host, or turn flow control off", Side::Tx)
+        }
     };
     let interface = device.interface.name.clone();
     let setting = Setting::PauseFrames { interface, side, state: Switch::Off };

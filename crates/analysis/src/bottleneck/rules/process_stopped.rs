@@ -24,7 +24,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let (stood, share) = (stopped::time(case.test?, host)?, stopped::share(case.test?, host)?);
     (share >= stopped::THRESHOLDS.limiting).then(|| {
         let name = words::host(host.role());
-        Found::limit(format!("linerate on {name} was stopped again and again"))
+        Found::limit(format!("linerate on {name} was stopped repeatedly"))
             .at(host.role())
             .explaining(share)
             .seen(format!(
@@ -33,7 +33,8 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
                 percent(share)
             ))
             .remedy(
-                "see who stops it: its state in ps, a debugger, a frozen control group, swapping",
+                "look for SIGSTOP or a debugger (state T in ps), a frozen cgroup, or swapping \
+                 (vmstat 1)",
             )
     })
 }

@@ -136,8 +136,7 @@ fn held_back(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> 
         .seen(described(one))
         .seen(format!("it dropped {}", count(one.drops)));
     Some(found.remedy(format!(
-        "raise its rate (tc qdisc show dev {interface} shows it), or remove it: tc qdisc del dev \
-         {interface} root"
+        "raise its rate (see tc qdisc show dev {interface}), or tc qdisc del dev {interface} root"
     )))
 }
 
@@ -171,8 +170,8 @@ fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Op
 }
 
 const FQ: &str = "fq";
-const ADVICE: &str = "raise its rate, or remove it; if this is the SQM of a router, set its rate \
-                      to that of the line";
+const ADVICE: &str = "raise its rate or remove it; if it is a router's SQM, set its rate to that \
+                      of the line";
 
 fn described(one: &Discipline<'_>) -> String {
     format!(

@@ -37,7 +37,10 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
             .going(transfer.flow.outcome.direction)
             .explaining(share / 2.0)
             .seen(transfer::in_words(&grown))
-            .seen(format!("it waited for its congestion window {} of the time", percent(share)))
+            .seen(format!(
+                "the sender waited for its congestion window {} of the time",
+                percent(share)
+            ))
             .remedy("look at tc -s qdisc there, and at the driver's queue (byte queue limits)")
     })
 }

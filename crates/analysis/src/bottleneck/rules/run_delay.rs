@@ -33,7 +33,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let found = Found::new(severity.into(), fact)
         .at(host.role())
         .explaining(share)
-        .seen(format!("a worker could have run and did not for {} of the time", percent(share)))
+        .seen(format!("a worker was runnable, but not running, for {} of the time", percent(share)))
         .remedy(remedy);
     let others =
         others_cpu::taken(test, host).filter(|taken| *taken > others_cpu::THRESHOLDS.noticeable);
@@ -43,7 +43,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     })
 }
 
-const FREE: &str = "stop what else runs there, or choose CPUs that are free (--cpus)";
+const FREE: &str = "stop other processes there, or pin linerate to idle CPUs (--cpus)";
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
@@ -75,6 +75,6 @@ mod tests {
         let test = Test::from_record(&record);
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found[0].text, "linerate on the server is held back although CPUs are idle");
-        assert!(found[0].remedy.sentence.contains("CPU quota"), "{}", found[0].remedy.sentence);
+        assert!(found[0].remedy.sentence.contains("CPU limit"), "{}", found[0].remedy.sentence);
     }
 }

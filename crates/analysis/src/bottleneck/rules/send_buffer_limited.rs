@@ -18,7 +18,7 @@ const PAGE: Page = Page {
            tells nothing: as much arrives in each round trip, evenly, without loss and without a \
            queue, and less than 60 % of the window that it is offered.",
     why: "What was sent stays in the buffer until it is acknowledged, so that a buffer bounds \
-          what is under way as a window does.",
+          what is in flight as a window does.",
     evidence: "Rate and `tcpi_rtt` against `tcpi_snd_cwnd`, `tcpi_snd_wnd` and the buffer (`-w`, or \
                the third number of `net.ipv4.tcp_wmem`); `tcpi_sndbuf_limited` against the time of \
                the result.",

@@ -7,9 +7,9 @@ use crate::words::count;
 const PAGE: Page = Page {
     id: RuleId::SocketBufferBelowBdp,
     title: "Requested socket buffer below the bandwidth-delay product",
-    what: "`-w` was given, and it is less than twice the rate times the least round trip.",
-    why: "Who chooses a buffer switches the kernel's own tuning of it off, which would make it \
-          as large as the path needs.",
+    what: "`-w` was given, and it is less than twice the rate times the minimum round trip.",
+    why: "A requested buffer turns autotuning off, which would make it as large as the path \
+          needs.",
     evidence: "`-w` against rate and round trip.",
     remedy: "Leave `-w` out, or ask for more.",
     source: "socket(7), tcp(7)",

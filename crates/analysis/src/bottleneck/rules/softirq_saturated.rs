@@ -45,8 +45,8 @@ fn finding(host: &HostView<'_>) -> Option<Found> {
             ))
             .seen(format!("softirqs of the network ran there {} times", count(network)))
             .remedy(
-                "let more CPUs take part (queues, RPS), or send fewer and larger packets; threaded \
-                 NAPI lets the scheduler move it",
+                "use more CPUs (queues, RPS), larger packets, or threaded NAPI \
+                 (/sys/class/net/IF/threaded)",
             )
     })
 }

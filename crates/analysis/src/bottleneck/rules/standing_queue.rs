@@ -6,11 +6,11 @@ use crate::bottleneck::transfer::{self, Transfer};
 const PAGE: Page = Page {
     id: RuleId::StandingQueue,
     title: "Standing queue on the path (bufferbloat)",
-    what: "Under load the round trip was at least five times the least one and 1 ms above it, while \
-           the sender waited for its congestion window. It is delay for everybody, and says \
-           where a limit is; `path-rate-limit` or the rule of a host says which.",
-    why: "What waits there is more than the link behind it takes: the place in front of that \
-          queue is the narrowest of the path, and its length is delay for everybody.",
+    what: "Under load the round trip was at least five times the least one and 1 ms above it, \
+           while the sender waited for its congestion window. `path-rate-limit` or the rule of a \
+           host says what the limit is.",
+    why: "More arrives there than the link behind it takes: that queue is at the bottleneck of \
+          the path, and delays everybody's packets.",
     evidence: "The median of the smoothed round trips against the least (`tcpi_rtt`, \
                `tcpi_min_rtt`).",
     remedy: "Find the queue (`--observe HOST`): a shaper, a slower link; there `fq_codel` or `cake` \
@@ -36,7 +36,10 @@ fn finding(transfer: &Transfer<'_>) -> Option<Found> {
             transfer::shown(trip),
             transfer::shown(least)
         ))
-        .remedy("find the shaper or the slow link (--observe HOST); fq_codel there keeps it short");
+        .remedy(
+            "find the shaper or slow link (--observe HOST); fq_codel or cake there keeps the \
+                 queue short",
+        );
     Some(found)
 }
 

@@ -6,8 +6,8 @@ use crate::bottleneck::load;
 const PAGE: Page = Page {
     id: RuleId::SyscallCost,
     title: "CPU time for system calls",
-    what: "A CPU of an end was full, and at least a fifth of what it did was to enter and leave \
-           the kernel.",
+    what: "A host's CPU was full, and at least a fifth of its busy time went to entering and \
+           leaving the kernel.",
     why: "A call costs the same for 64 bytes as for 64 KiB: small datagrams one at a time cost a \
           call each.",
     evidence: "Samples of the entry code and of the system calls' own functions.",
@@ -24,7 +24,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
 }
 
-const REMEDY: &str = "move more with each call: --fastest, or longer blocks or datagrams (-l)";
+const REMEDY: &str = "move more bytes per system call: --fastest, or longer blocks or datagrams \
+                      (-l)";
 /// What the CPU does, as the finding says it.
 const WORK: &str = "enters system calls";
 /// Share of the busy time. To be calibrated.

@@ -85,7 +85,7 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
 /// known.
 fn remedy(case: &Case<'_>, missing: &[&str]) -> Remedy {
     let advice =
-        "switch them on at both ends; where they are on, a router on the way removes the options";
+        "switch them on at both ends; if they are on, a middlebox on the path removes them";
     let names = OPTIONS.iter().filter(|(_, name)| missing.contains(name)).map(|(_, name)| *name);
     let names = names.map(|name| if name == SCALE { SCALING } else { SACKS });
     let each = names.flat_map(|name| [Role::Here, Role::Peer].map(|role| (name, role)));

@@ -17,8 +17,8 @@ const PAGE: Page = Page {
            end nor an observed host dropped them. It is the limit where the sender also waited for its congestion \
            window half of the time.",
     why: "Each loss halves the window, or takes three tenths of it (CUBIC), so that a rate is \
-          bounded by segment, round trip and loss. A link of a rate of its own that nobody sees \
-          drops what is above it, and then the loss is how it says so.",
+          bounded by segment, round trip and loss. A slower link or a shaper on the path drops \
+          what exceeds its rate: then the loss is its only sign.",
     evidence: "`tcpi_bytes_retrans` against the bytes sent; duplicate SACKs; drops of both ends.",
     remedy: "Find where: cable and port, a shaper, a router's queue (`--observe HOST`); pace the \
              sender (`tc qdisc replace dev eth0 root fq`), or another congestion control (`-C \
@@ -114,8 +114,8 @@ pub(super) fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
     sent.saturating_add(unfetched).saturating_add(refused)
 }
 
-const REMEDY: &str = "look at cable, port and routers (--observe HOST), or for a shaper: if less \
-                      is asked (-b), a shaper loses nothing";
+const REMEDY: &str = "check cables, ports and routers (--observe HOST); if a lower rate (-b) \
+                      loses nothing, it is a shaper";
 /// The models of the response to loss are as near as this.
 const FACTOR: f64 = 2.0;
 /// Of the bytes. To be calibrated.

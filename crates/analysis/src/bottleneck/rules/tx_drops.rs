@@ -38,7 +38,7 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     });
     let found = found.seen(format!("{} of the loss", percent(blame.share)));
     Some(found.remedy(format!(
-        "ethtool -S {} shows the driver's counters; see the kernel's log (dmesg) too",
+        "see the driver's counters (ethtool -S {}) and the kernel log (dmesg)",
         device.interface.name
     )))
 }

@@ -52,9 +52,11 @@ fn on_the_path(case: &Case<'_>, flow: &Flow<'_>, ledger: &Ledger) -> Found {
     let is_observed = |host: &HostView<'_>| matches!(host.role(), Role::Observed(_));
     found.going(flow.outcome.direction).explaining(part).seen(missing(ledger)).remedy(
         if case.hosts.iter().any(is_observed) {
-            "what no observed host counts, links and other hosts lost: find the rate without loss"
+            "no observed host counts this loss: find the rate without loss (-b), check links and \
+             other hosts"
         } else {
-            "observe the hosts on the way (--observe HOST), and find the rate without loss"
+            "observe the routers on the path (--observe HOST), and find the rate without loss \
+             (-b)"
         },
     )
 }

@@ -23,7 +23,7 @@ fn finding(case: &Case<'_>, role: &Role) -> Option<Found> {
         .at(role)
         .explaining(worker.utilisation)
         .seen(format!("it was busy {} of the time", percent(worker.utilisation)))
-        .remedy("use more streams (-P), or engines that move more with each call (--fastest)");
+        .remedy("use more streams (-P), or faster engines (--fastest)");
     Some(found)
 }
 

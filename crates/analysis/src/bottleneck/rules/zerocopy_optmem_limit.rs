@@ -40,11 +40,11 @@ fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
             .going(flow.outcome.direction)
             .explaining(written / 2.0)
             .seen(format!(
-                "{} sends, {}, were written instead{limit}",
+                "{} sends, {}, fell back to write(2){limit}",
                 count(sends.written),
                 percent(written)
             ))
-            .remedy("raise the limit, and lock memory without one (ulimit -l unlimited)")
+            .remedy("raise the limit, and that of locked memory (ulimit -l unlimited)")
             .change_from(super::sysctl(LIMIT, ENOUGH), now),
     )
 }

@@ -6,8 +6,8 @@ use crate::bottleneck::load;
 const PAGE: Page = Page {
     id: RuleId::ZerocopySmallPages,
     title: "MSG_ZEROCOPY over small pages",
-    what: "A CPU of an end was full, and at least 5 % of what it did was to lock pages of a \
-           program for the kernel, and to let them go.",
+    what: "A host's CPU was full, and at least 5 % of its busy time went to pinning and unpinning \
+           pages of a program.",
     why: "What is sent without a copy stays in the program's memory, which the kernel locks page \
           by page: 16 times for 64 KiB of 4 KiB pages, once on a huge page.",
     evidence: "Samples of `get_user_pages_fast`, `pin_user_pages`, `gup_fast_…`, \
@@ -40,7 +40,8 @@ fn locks_pages(symbol: &str) -> bool {
 /// Of `mm/gup.c` and `net/core/skbuff.c`.
 const SYMBOLS: [&str; 5] =
     ["get_user_pages", "pin_user_page", "gup_", "internal_get_user_pages", "mm_account_pinned"];
-const REMEDY: &str = "have huge pages (sysctl -w vm.nr_hugepages=64), or copy (--engine write)";
+const REMEDY: &str = "allocate huge pages (sysctl -w vm.nr_hugepages=64), or copy (--engine \
+                      write)";
 /// What the CPU does, as the finding says it.
 const WORK: &str = "pins pages for MSG_ZEROCOPY";
 /// Share of the busy time. To be calibrated.

@@ -184,10 +184,10 @@ fn shut_ports(server: SocketAddr, shut: &[(u16, std::io::Error)]) -> Option<Stri
     let (_, error) = shut.first()?;
     let (why, own) = (crate::error::reason(error), server.port());
     let numbers: Vec<_> = shut.iter().map(|(port, _)| port.to_string()).collect();
-    let (ports, their) = if shut.len() == 1 { ("port", "its") } else { ("ports", "their") };
+    let ports = if shut.len() == 1 { "port" } else { "ports" };
     Some(format!(
-        "the server's further {ports} {} cannot be reached ({why}), so that others took {their} \
-         streams; does a firewall let only port {own} through?",
+        "{ports} {} of the server cannot be reached ({why}); does a firewall let only port {own} \
+         through?",
         numbers.join(", ")
     ))
 }
