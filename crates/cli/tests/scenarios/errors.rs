@@ -279,7 +279,7 @@ fn what_no_row_can_tell_is_a_usage_error() {
         ("test 127.0.0.1 --udp --max-latency 5ms", "add --latency"),
         ("latency 127.0.0.1 --only tcp --min-rate 1M", "--min-rate needs a rate"),
         ("test 127.0.0.1 --max-loss 0.1", "a share looks like 0.1%"),
-        ("test 127.0.0.1 --require invalid", "valid, suspect"),
+        ("test 127.0.0.1 --require invalid", "did you mean 'valid'"),
     ];
     for (line, words) in cases {
         run(linerate(line)).assert_refusal(2, &[words]);

@@ -61,14 +61,18 @@ fn what_users_of_iperf3_type_is_understood() {
     ] {
         let plan = plan(&line);
         let (direction, streams, seconds) =
-            (&plan["direction"], &plan["streams"], &plan["end"]["time"]);
+            (&plan["direction"], &plan["streams"], &plan["end"]["time_seconds"]);
         assert_eq!((direction, streams), (&"receive".into(), &2.into()), "{line}: {plan}");
         assert_eq!(seconds, 0.1, "{line}");
     }
     let options =
         |options: &str| plan(&format!("test {ip}:{port} {short} {options}"))["options"].clone();
     for rate in ["8M", "8Mbit", "8mbps", "8mb", "8e6", "8000kbit", "8Mb/s", "8M/s"] {
-        assert_eq!(options(&format!("-u --send --bitrate {rate}"))["rate"], 8_000_000, "{rate}");
+        assert_eq!(
+            options(&format!("-u --send --bitrate {rate}"))["rate_bits_per_second"],
+            8_000_000,
+            "{rate}"
+        );
     }
     let asked = options("--tcp --send -S 0x20 --ttl 9 -w 256K -Z -N --set-mss 1000");
     assert_eq!((&asked["type_of_service"], &asked["hop_limit"]), (&0x20.into(), &9.into()));
@@ -111,8 +115,8 @@ fn what_is_typed_goes_before_the_environment() {
     };
     let cases: [(&str, &str, &str, Value); 14] = [
         ("LINERATE_TIME=1s", "--tcp --send -n 1M", "/end/bytes", (1 << 20).into()),
-        ("LINERATE_BYTES=1M", "--tcp --send -t 100ms", "/end/time", 0.1.into()),
-        ("LINERATE_BLOCKS=9", "--tcp --send -t 100ms", "/end/time", 0.1.into()),
+        ("LINERATE_BYTES=1M", "--tcp --send -t 100ms", "/end/time_seconds", 0.1.into()),
+        ("LINERATE_BLOCKS=9", "--tcp --send -t 100ms", "/end/time_seconds", 0.1.into()),
         (
             "LINERATE_BLOCKS=9 LINERATE_TIME=1s",
             "--tcp --send -n 1M",
