@@ -76,8 +76,8 @@ fn what_users_of_iperf3_type_is_understood() {
     }
     let asked = options("--tcp --send -S 0x20 --ttl 9 -w 256K -Z -N --set-mss 1000");
     assert_eq!((&asked["type_of_service"], &asked["hop_limit"]), (&0x20.into(), &9.into()));
-    assert_eq!((&asked["zero_copy"], &asked["window"]), (&true.into(), &(256 << 10).into()));
-    assert_eq!((&asked["mss"], &asked["no_delay"]), (&1000.into(), &true.into()));
+    assert_eq!((&asked["zero_copy"], &asked["window_bytes"]), (&true.into(), &(256 << 10).into()));
+    assert_eq!((&asked["mss_bytes"], &asked["no_delay"]), (&1000.into(), &true.into()));
     assert_eq!(options("--udp --send -b 1M --dscp ef")["type_of_service"], 0xb8);
     let verbose = run(linerate(&format!("test {ip}:{port} --tcp --send -t 100ms -V")));
     assert!(verbose.stderr.contains("1 stream opened"), "{verbose:?}");
