@@ -27,7 +27,9 @@ impl Messages {
             if !sentences.is_empty() {
                 say(format!("\n{}", source.path));
             }
-            sentences.iter().for_each(|text| say(format!("  {}", one_line(text))));
+            for text in &sentences {
+                say(format!("  {}", one_line(text)));
+            }
             count += sentences.len();
         }
         Ok(format!("messages: {count}"))

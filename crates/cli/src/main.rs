@@ -9,6 +9,7 @@ mod charset;
 mod commands;
 mod exit;
 mod flags;
+mod intervals;
 mod last;
 mod lines;
 mod output;

@@ -7,10 +7,11 @@ use campaign::{Event, Monitor, Purpose, Task};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measurement::record::StreamRecord;
 use measurement::units::group_thousands;
-use measurement::{Course, End, Interval, Peer, TestPlan, TestRecord, Transport};
+use measurement::{Course, End, Peer, TestPlan, TestRecord, Transport};
 use report::screen::{self, Moved};
 use session::{Glimpse, Place};
 
+use crate::intervals::interval;
 use crate::rows::Rows;
 use crate::terminal;
 
@@ -261,16 +262,6 @@ fn short(task: &Task) -> String {
 fn moved(plan: &TestPlan) -> Moved {
     let is_blind = plan.transport == Transport::Udp && plan.direction.sends();
     if is_blind { Moved::Sending } else { Moved::Arriving }
-}
-
-/// The rate of an interval, in words.
-pub(crate) fn interval(plan: &TestPlan, sender: bool, interval: &Interval) -> String {
-    if plan.exchange.is_some() {
-        let span = (interval.to.saturating_sub(interval.from)).as_secs_f64().max(1e-9);
-        return format!("{:.0} responses/s", interval.blocks as f64 / span);
-    }
-    let way = if sender { "sent" } else { "received" };
-    format!("{way} {}", interval.rate)
 }
 
 fn eprintln(line: &str) {

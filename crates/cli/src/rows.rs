@@ -8,8 +8,8 @@ use measurement::{Course, End, Peer, RecordSet, TestPlan, TestRecord};
 use report::export::Details;
 use report::screen::{Head, Rest, Screen};
 
+use crate::intervals::interval;
 use crate::output;
-use crate::progress::interval;
 
 /// What prints the rows.
 pub(crate) struct Rows {

@@ -8,7 +8,7 @@ use measurement::ProfileRow;
 const PAGE: Page = Page {
     id: RuleId::UdpSocketLock,
     title: "UDP socket lock contention",
-    what: "A CPU was full, and at least 5 % of what it did was to wait for the lock under which \
+    what: "A CPU was full, and at least 5 % of its busy time was to wait for the lock under which \
            datagrams enter a socket.",
     why: "Several CPUs that receive for one socket take turns at its lock, and so does the reader.",
     evidence: "Samples of spin locks within `__udp_enqueue_schedule_skb` and its neighbours.",
