@@ -64,7 +64,13 @@ impl Rows {
     fn open(&mut self, plan: &TestPlan) {
         if !std::mem::replace(&mut self.is_open, true) {
             let peer = self.peer.as_ref();
-            let head = Head::new(peer, plan, &self.streams, &self.kernel, self.count);
+            let head = Head::new(
+                peer,
+                plan,
+                &self.streams,
+                &self.kernel,
+                (self.count, self.screen.asked()),
+            );
             print(&self.screen.opening(&head));
         }
     }

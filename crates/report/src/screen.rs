@@ -16,12 +16,13 @@ mod course;
 mod doubts;
 mod head;
 mod limits;
+mod searches;
 mod steps;
 mod table;
 
 use std::io::{self, Write};
 
-use measurement::{RecordSet, TestPlan, TestRecord};
+use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
 
 use crate::columns::{Emphasis, paint};
 use crate::page::wrap;
@@ -41,6 +42,8 @@ pub struct Screen {
     command: String,
     /// Where the rest is to be found.
     rest: Rest,
+    /// The rate that was asked of all rows.
+    asked: Option<BitRate>,
 }
 
 /// What rows a screen is for.
@@ -69,7 +72,10 @@ impl Screen {
     /// A screen of `width` columns for rows of that shape. `command` is what was typed, without output options.
     pub fn new(width: usize, shape: &Shape<'_>, command: String) -> Self {
         let width = width.clamp(LEAST_WIDTH, MOST_WIDTH);
-        Self { width, table: Table::new(width, shape), command, rest: Rest::Verbose }
+        let mut asked = shape.plans.iter().map(TestPlan::asked);
+        let first = asked.next().flatten();
+        let asked = first.filter(|first| asked.all(|other| other == Some(*first)));
+        Self { width, table: Table::new(width, shape), command, rest: Rest::Verbose, asked }
     }
 
     /// That of records that were stored.
@@ -82,8 +88,15 @@ impl Screen {
         let repeated = rows.iter().any(|(_, run)| !run.is_empty());
         let shape = Shape { plans: &plans, probed, repeated };
         let mut screen = Self::new(width, &shape, format!("linerate test {host}"));
+        let is_searched = records.records.iter().any(|record| record.trials.rate.is_some());
+        screen.asked = screen.asked.filter(|_| !is_searched);
         screen.rest = Rest::Follows;
         screen
+    }
+
+    /// The rate that was asked of all rows.
+    pub const fn asked(&self) -> Option<BitRate> {
+        self.asked
     }
 
     /// A copy that says where the rest is.
@@ -125,6 +138,7 @@ impl Screen {
         let rows = numbered(&records.records);
         let blocks = [
             table::summaries(records),
+            searches::lines(&rows, self.width),
             limits::lines(&rows, self.width),
             steps::lines(&rows, &self.command, self.width),
             doubts::lines(&rows, self.width),
@@ -149,7 +163,8 @@ impl Screen {
 pub(crate) fn write(records: &RecordSet, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = records.records.first() else { return Ok(()) };
     let screen = Screen::of_records(width, records).with_rest(Rest::Verbose);
-    let head = Head::of_record(first, records.records.len());
+    let asked = screen.asked;
+    let head = Head::of_record(first, records.records.len(), asked);
     for line in screen.opening(&head) {
         writeln!(out, "{line}")?;
     }

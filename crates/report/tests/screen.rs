@@ -21,7 +21,8 @@ fn screen(width: usize) -> String {
     let screen = Screen::new(width, &shape, command).with_rest(Rest::Kept);
     let first = &records.records[0];
     let kernel = first.environment.as_ref().map_or("", |one| one.kernel.as_str());
-    let head = Head::new(first.peer.as_ref(), &first.plan, &first.streams, kernel, plans.len());
+    let head =
+        Head::new(first.peer.as_ref(), &first.plan, &first.streams, kernel, (plans.len(), None));
     let mut lines = screen.opening(&head);
     lines.extend(records.records.iter().flat_map(|record| screen.row(record, "")));
     let mut rest = Vec::new();

@@ -64,7 +64,7 @@ fn what_is_no_captured_host_is_refused() {
     let directory = Directory::new("host-refused");
     let folder = directory.path().display().to_string();
     run(linerate(&format!("host --root {folder}")))
-        .assert_refusal(1, &["cannot read", "no captured host"]);
+        .assert_refusal(1, &["cannot read", "no unpacked archive"]);
     run(linerate(&format!("host --root {folder}/absent.tar")))
         .assert_refusal(1, &["absent.tar: no such file"]);
     let file = directory.file("text");

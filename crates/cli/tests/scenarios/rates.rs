@@ -75,7 +75,7 @@ fn a_plain_iperf3_answers_the_trials_as_well() {
 fn a_fast_path_ends_in_time_and_the_search_is_told() {
     let server = Server::start();
     for row in ["-u --send", "-u --receive", "-u --bidir", "-u --send -P 4"] {
-        let finished = test(&server, &format!("{row} -t 2s"));
+        let finished = test(&server, &format!("{row} -t 2s --format details"));
         finished.assert_ran_to_its_end();
         assert!(finished.took < Duration::from_secs(4), "{row}: {finished:?}");
         finished.assert_prints(&["search", "  search: UDP", "; held "]);

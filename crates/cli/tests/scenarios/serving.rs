@@ -25,7 +25,9 @@ fn tests_follow_each_other_without_a_pause() {
     finished.assert_success();
     // A row of the table, one of how its streams shared it, and where what it lacks went; of UDP
     // how the rate was kept as well.
-    assert_eq!(finished.stdout.matches(", 4 streams").count(), 14, "{finished:?}");
+    // The delay variation of UDP too, where each datagram has a time of its own.
+    let rows = finished.stdout.matches(", 4 streams").count();
+    assert!((14..=16).contains(&rows), "{finished:?}");
 }
 
 #[test]

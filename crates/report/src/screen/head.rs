@@ -18,14 +18,14 @@ pub struct Head {
 }
 
 impl Head {
-    /// That of a run of so many `rows` with this plan: by the streams as they were opened, and the
-    /// kernel release of this host.
+    /// That of a run of so many `rows` with this plan, of all of which a rate was `asked`: by the
+    /// streams as they were opened, and the kernel release of this host.
     pub fn new(
         peer: Option<&Peer>,
         plan: &TestPlan,
         streams: &[StreamRecord],
         kernel: &str,
-        rows: usize,
+        (rows, asked): (usize, Option<BitRate>),
     ) -> Self {
         let ends = peer.map_or_else(String::new, |peer| {
             format!("{} -> {}", peer.local_address.ip(), address(peer.address))
@@ -39,16 +39,16 @@ impl Head {
         let parts = [
             (!path.is_empty()).then(|| path.join(", ")),
             (plan.streams > 1).then(|| format!("{} streams", plan.streams)),
-            plan.asked().map(asked),
+            asked.map(|rate| format!("asked {rate}")),
             Some(amount(plan, rows)),
         ];
         Self { ends, parts: parts.into_iter().flatten().collect() }
     }
 
     /// That of a stored record.
-    pub(crate) fn of_record(record: &TestRecord, rows: usize) -> Self {
+    pub(crate) fn of_record(record: &TestRecord, rows: usize, asked: Option<BitRate>) -> Self {
         let kernel = record.environment.as_ref().map_or("", |one| one.kernel.as_str());
-        Self::new(record.peer.as_ref(), &record.plan, &record.streams, kernel, rows)
+        Self::new(record.peer.as_ref(), &record.plan, &record.streams, kernel, (rows, asked))
     }
 
     /// The lines, none wider than `width`.
@@ -84,10 +84,6 @@ fn mtu(plan: &TestPlan, stream: &StreamRecord) -> Option<String> {
     let peer = stream.peer.filter(|peer| !peer.ip().is_loopback())?;
     let address = if peer.is_ipv6() { 40 } else { 20 };
     Some(format!("MTU {}", segment + address + 32))
-}
-
-fn asked(rate: BitRate) -> String {
-    format!("asked {rate}")
 }
 
 fn amount(plan: &TestPlan, rows: usize) -> String {

@@ -1,6 +1,6 @@
 //! `path-rate-limit`: the path passes a rate of its own, whatever is sent.
 
-use measurement::{BitRate, Bound, Certainty, Role};
+use measurement::{BitRate, Bound, Certainty, RateSearchEnd, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
@@ -36,8 +36,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     let silent = silent::wanting(case);
     let silent = silent.iter().filter_map(|arrivals| seen_by_the_receiver(case, arrivals));
     let datagrams = case.wanting().filter_map(|flow| match case.held_below() {
-        Some(held) => by_a_search(flow, held).or_else(|| by_a_full_socket(case, flow)),
-        None => by_its_loss(flow),
+        Some(held) => by_a_search(flow, held),
+        None => by_its_loss(flow).or_else(|| by_a_full_socket(case, flow)),
     });
     streams.chain(silent).chain(datagrams).collect()
 }
@@ -123,9 +123,11 @@ fn by_a_search(flow: &Flow<'_>, held: BitRate) -> Option<Found> {
 /// Nothing was lost, but the sender sent less than was asked although its host had time: what is
 /// behind its socket takes no more.
 fn by_a_full_socket(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    case.search().filter(|search| search.end == RateSearchEnd::Sender)?;
+    let lost = flow.account.ledger.as_ref().map_or(0, measurement::Ledger::lost);
     let blocked = send_blocked::share(case.test?, flow.outcome.direction);
     let has_time = load::has_time(case, &flow.sender());
-    if has_time == Some(false) || (blocked < FULL && has_time.is_none()) {
+    if lost > 0 || has_time == Some(false) || (blocked < FULL && has_time.is_none()) {
         return None;
     }
     let text = "nothing was lost, and the sender had CPU time left to send more";

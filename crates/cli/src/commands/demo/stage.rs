@@ -87,8 +87,13 @@ impl<'a> Stage<'a> {
         let mut lines = Vec::new();
         if self.all.records.records.is_empty() {
             let kernel = linux::host::system_names().kernel;
-            let head =
-                Head::new(first.peer.as_ref(), &first.plan, &first.streams, &kernel, plans.len());
+            let head = Head::new(
+                first.peer.as_ref(),
+                &first.plan,
+                &first.streams,
+                &kernel,
+                (plans.len(), None),
+            );
             lines = screen.opening(&head);
         }
         lines.extend(records.records.iter().flat_map(|record| screen.row(record, "")));
