@@ -21,15 +21,11 @@ pub(super) fn lines(rows: &[Run<'_>], width: usize) -> Vec<String> {
 fn told(search: &RateSearch) -> String {
     let held = search.held;
     match search.next_above() {
-        Some(above) if above.loss > LITTLE => format!(
-            "{held} is the highest rate with <= 0.1 % loss; at {} {} was lost.",
-            above.asked,
-            table::share(above.loss)
-        ),
-        Some(above) => format!(
-            "{held} is the highest rate kept; of {} {} arrived.",
-            above.asked, above.arrived
-        ),
+        Some(above) if above.loss > LITTLE => {
+            let lost = table::share(above.loss);
+            format!("{held} with <= 0.1 % loss; at {} {lost} was lost.", above.asked)
+        }
+        Some(above) => format!("{held} kept; of {} {} arrived.", above.asked, above.arrived),
         None => format!("{held} without loss; no more was tried."),
     }
 }
