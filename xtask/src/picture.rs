@@ -39,7 +39,8 @@ impl Picture {
         let typed = format!("linerate test {}", path.far.ipv4());
         say(format!("$ {typed}"));
         let mut test = path.near.command(&program);
-        test.args(typed.split(' ').skip(1)).args(["--color", "always"]);
+        // As on a terminal: without a line for each interval.
+        test.args(typed.split(' ').skip(1)).args(["--color", "always", "--quiet"]);
         let ended = test.output().context("cannot run the test")?;
         ensure!(ended.status.success(), "the test ended with {}", ended.status);
         thread::spawn(move || server.stop()).join().ok().context("the server did not stop")??;
