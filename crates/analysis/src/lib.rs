@@ -58,7 +58,7 @@ pub fn judge(record: &TestRecord) -> Judgement {
     }
 }
 
-/// What limited a test whose record is not judged otherwise.
+/// The verdict on a test, from its record alone.
 fn verdict(record: &TestRecord) -> Option<Verdict> {
     let test = Test::from_record(record);
     let attributions = attribution::attributions(record);
@@ -86,7 +86,7 @@ fn loss(record: &TestRecord) -> f64 {
 
 /// A share of lost datagrams that a rate without loss may have.
 const NOTICED: f64 = 0.001;
-/// Of the loss of a higher rate, where the loss has nothing to do with the rate.
+/// Share of the loss at a higher rate that makes the loss independent of the rate.
 const PART: f64 = 0.5;
 
 /// Refines the verdicts on records of one run, each of which was judged before, by comparing them:

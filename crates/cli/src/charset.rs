@@ -11,14 +11,22 @@ pub(crate) fn glyphs() -> Glyphs {
     if std::io::stdout().is_terminal() && is_capable { Glyphs::Braille } else { Glyphs::Ascii }
 }
 
-/// By the locale (locale(7)), and by the terminal: the fonts of the Linux console have no braille.
-fn shows_braille(variable: impl Fn(&str) -> Option<String>) -> bool {
+/// Whether the locale has characters beyond ASCII (locale(7)).
+pub(crate) fn has_unicode() -> bool {
+    is_unicode(|name| env::var(name).ok())
+}
+
+fn is_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();
     let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+/// By the locale, and by the terminal: the fonts of the Linux console have no braille.
+fn shows_braille(variable: impl Fn(&str) -> Option<String>) -> bool {
     let terminal = variable("TERM").unwrap_or_default();
-    let is_unicode = locale.contains("utf-8") || locale.contains("utf8");
-    is_unicode && !["", "dumb", "linux"].contains(&terminal.as_str())
+    is_unicode(variable) && !["", "dumb", "linux"].contains(&terminal.as_str())
 }
 
 #[cfg(test)]

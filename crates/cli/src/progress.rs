@@ -13,7 +13,7 @@ use session::{Glimpse, Place};
 
 use crate::intervals::interval;
 use crate::rows::Rows;
-use crate::terminal;
+use crate::{charset, terminal};
 
 /// How much is shown while a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,7 +225,7 @@ impl TestBar {
     }
 
     fn draw(&self) {
-        let (width, unicode) = (terminal::width_of_errors(), terminal::has_unicode());
+        let (width, unicode) = (terminal::width_of_errors(), charset::has_unicode());
         self.bar.set_message(self.course.line(width, &self.place, unicode));
     }
 

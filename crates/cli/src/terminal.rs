@@ -26,12 +26,3 @@ fn columns(term: &Term) -> usize {
 pub(crate) fn can_move() -> bool {
     std::io::stderr().is_terminal() && std::env::var("TERM").is_ok_and(|name| name != "dumb")
 }
-
-/// Whether characters beyond ASCII are shown (locale(7)).
-pub(crate) fn has_unicode() -> bool {
-    let names = ["LC_ALL", "LC_CTYPE", "LANG"];
-    let locale =
-        names.iter().filter_map(|name| std::env::var(name).ok()).find(|one| !one.is_empty());
-    let locale = locale.unwrap_or_default().to_lowercase();
-    locale.contains("utf-8") || locale.contains("utf8")
-}

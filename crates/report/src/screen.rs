@@ -94,6 +94,11 @@ impl Screen {
         screen
     }
 
+    /// The program as it was typed.
+    fn program(&self) -> &str {
+        self.command.split(' ').next().unwrap_or_default()
+    }
+
     /// The rate that was asked of all rows.
     pub const fn asked(&self) -> Option<BitRate> {
         self.asked
@@ -140,14 +145,14 @@ impl Screen {
             table::summaries(records),
             searches::lines(&rows, self.width),
             limits::lines(&rows, self.width),
-            steps::lines(&rows, &self.command, self.width),
+            steps::lines(&rows, (&self.command, self.program()), self.width),
             doubts::lines(&rows, self.width),
         ];
         for block in blocks.iter().filter(|block| !block.is_empty()) {
             writeln!(out)?;
             block.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
-        let footer = wrap(&doubts::footer(&rows, self.rest), self.width - INDENT);
+        let footer = wrap(&doubts::footer(&rows, self.rest, self.program()), self.width - INDENT);
         for (number, line) in footer.iter().enumerate() {
             let before = if number == 0 { "\n" } else { "" };
             writeln!(out, "{before}{:INDENT$}{}", "", paint(line, Emphasis::Faint))?;

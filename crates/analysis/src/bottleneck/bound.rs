@@ -79,23 +79,23 @@ fn usual_effect(case: &Case<'_>, finding: &Finding) -> Effect {
     bound.map_or(Effect::Unknown, Effect::Rate)
 }
 
-/// The rate that the CPU of an end allows: the payload that passed that end, divided by the share of
-/// the CPU's time that it took.
+/// The rate that the CPU of an end allows: the payload that passed that end, divided by the share
+/// of the CPU's time that it took.
 fn of_cpu(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
     by_time(case, role, direction, load::level(case, case.host(role)?)?)
 }
 
 /// The rate that the threads of an end allow: the payload that passed that end, divided by the
-/// share of time for which the threads wanted a CPU. A socket that overflows does not wait for a thread that is late: then the rate
-/// is not known.
+/// share of time for which the threads wanted a CPU. A socket that overflows does not wait for a
+/// thread that is late: then the rate is not known.
 fn of_waiting(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
     let overflows = flows(case, direction).any(|flow| overflows(flow, role));
     let wanted = load::wanted(case, case.host(role)?);
     (!overflows).then(|| by_time(case, role, direction, wanted)).flatten()
 }
 
-/// The rate that TCP reaches with the loss of its segments; none: it is not TCP, or its congestion control
-/// bears loss.
+/// The rate that TCP reaches with the loss of its segments; none: it is not TCP, or its congestion
+/// control bears loss.
 fn of_loss(case: &Case<'_>, direction: Option<Direction>) -> Option<Bound> {
     of_direction(case, direction).first()?.bound_by_loss(case)
 }

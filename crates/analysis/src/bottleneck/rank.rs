@@ -68,8 +68,8 @@ fn undecided(test: &Test<'_>, findings: &[Finding]) -> String {
 }
 
 /// The most telling first: the surest; of those what the rate does not refute; causes before what
-/// they bring about; what names a thing that should not be before what any test has; without a test what allows least; and
-/// then what explains most.
+/// they bring about; what names a thing that should not be before what any test has; without a test
+/// what allows least; and then what explains most.
 pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding> {
     let limits = found.iter().filter(|finding| finding.certainty == Certainty::Limit);
     let limits = limits.filter(|finding| !is_refuted(case, finding));

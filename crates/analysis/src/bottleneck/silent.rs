@@ -15,7 +15,7 @@ use crate::words::{percent, share};
 pub(super) struct Arrivals<'a> {
     pub(super) flow: &'a Flow<'a>,
     record: &'a TestRecord,
-    /// What its receivers said at the end.
+    /// `TCP_INFO` of each receiving socket at the end of the test.
     pub(super) receivers: Vec<TcpSample>,
     /// Payload bytes a second that arrived, over all streams.
     pub(super) rate: f64,
@@ -80,15 +80,15 @@ impl Arrivals<'_> {
         self.flow.outcome.retransmits
     }
 
-    /// Of the segments, those sent again; none: not told.
+    /// Share of the segments that were retransmitted, 0 to 1; none: the sender does not report it.
     pub(super) fn lost(&self) -> Option<f64> {
         let again = self.sent_again()?;
         let arrived = self.flow.arrived()?.bytes / u64::from(self.segment()?);
         Some(share(again, again.saturating_add(arrived)))
     }
 
-    /// What the congestion control that was asked reaches with that loss; none: it is not decided
-    /// by loss, or not told.
+    /// The rate that the congestion control reaches with the retransmitted share as its loss; none:
+    /// its rate does not depend on loss, or the loss is not known.
     pub(super) fn bound_by_loss(&self) -> Option<Bound> {
         let (lost, least, segment) = (self.lost()?, self.least_round_trip()?, self.segment()?);
         let trip = self.typical_round_trip().map_or(least, |trip| trip.max(least));
@@ -101,7 +101,8 @@ impl Arrivals<'_> {
         Some(Bound::between(8.0 * streams * from, 8.0 * streams * to, arithmetic))
     }
 
-    /// What was asked, and what the sender says that it used; else the default of Linux.
+    /// The congestion control that the sender reports, else the requested one, else CUBIC, the default
+    /// of Linux.
     pub(super) fn control(&self) -> Control {
         let asked = &self.record.plan.options.congestion;
         let name = self.record.reported.congestion.as_ref().or(asked.as_ref());
@@ -135,7 +136,7 @@ const LONG: Duration = Duration::from_millis(5);
 /// Round trips that the time stamps can tell, and those under load without a queue.
 const FINE: Duration = Duration::from_millis(4);
 const FREE: f64 = 1.5;
-/// Of the mean.
+/// Largest deviation of a step from the mean, as a share of the mean, at an even rate.
 const EVEN: f64 = 0.15;
-/// Steps that tell.
+/// Least number of steps from which an even rate is told.
 const FEW: usize = 5;

@@ -63,7 +63,7 @@ fn doubts<'a>(rows: &[Run<'a>]) -> Vec<Doubt<'a>> {
 }
 
 /// What the screen leaves out, as a count, and where it is.
-pub(super) fn footer(rows: &[Run<'_>], rest: Rest) -> String {
+pub(super) fn footer(rows: &[Run<'_>], rest: Rest, program: &str) -> String {
     let doubts = doubts(rows);
     let more: usize = doubts.iter().map(|one| one.more).sum();
     let hidden = more + doubts.len().saturating_sub(MOST);
@@ -73,8 +73,8 @@ pub(super) fn footer(rows: &[Run<'_>], rest: Rest) -> String {
     let counted: Vec<_> = counted.map(|(count, of)| plural(*count, of)).collect();
     let place = match rest {
         Rest::Follows => return String::new(),
-        Rest::Kept => "linerate explain last",
-        Rest::Verbose => "-v",
+        Rest::Kept => format!("{program} explain last"),
+        Rest::Verbose => "-v".to_owned(),
     };
     let counted = if counted.is_empty() { "details".to_owned() } else { counted.join(", ") };
     format!("{counted}: {place}")

@@ -15,11 +15,15 @@ struct Step<'a> {
     changes: Vec<&'a Change>,
 }
 
-pub(super) fn lines(rows: &[Run<'_>], command: &str, width: usize) -> Vec<String> {
+/// `command` is what was typed, and its first word.
+pub(super) fn lines(
+    rows: &[Run<'_>],
+    (command, program): (&str, &str),
+    width: usize,
+) -> Vec<String> {
     let steps = steps(rows);
     let shown = steps.iter().take(MOST).enumerate().flat_map(|(number, step)| {
         let label = if number == 0 { "TRY" } else { "" };
-        let program = command.split(' ').next().unwrap_or_default();
         let mut lines = advice(label, step.advice, program, width);
         lines.extend(step.changes.iter().take(MOST_COMMANDS).map(|one| typed(one, command)));
         lines

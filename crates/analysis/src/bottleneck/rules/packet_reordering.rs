@@ -66,7 +66,7 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
 
 /// Of the bytes. To be calibrated.
 const MUCH: f64 = 0.001;
-/// Of the bytes: less does not slow BBR down.
+/// Share of the bytes retransmitted below which BBR does not slow down.
 const LITTLE: f64 = 0.01;
 /// Times. To be calibrated.
 const OFTEN: u64 = 100;

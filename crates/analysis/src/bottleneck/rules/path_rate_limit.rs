@@ -7,7 +7,6 @@ use crate::accounts::Flow;
 use crate::bottleneck::load;
 use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
-use crate::facts::send_blocked;
 use crate::words::{percent, share};
 
 const PAGE: Page = Page {
@@ -21,7 +20,8 @@ const PAGE: Page = Page {
           above waits in its queue, or is dropped. What the ends do better changes nothing.",
     evidence: "The median of the smoothed round trips (`tcpi_rtt`) against the least \
                (`tcpi_min_rtt`), where the sender tells nothing those that the receiver sees \
-               (`tcpi_rcv_rtt`) while data arrives evenly; the ledger of datagrams, and the trials of the search; the time of the CPUs.",
+               (`tcpi_rcv_rtt`) while data arrives evenly; the ledger of datagrams, and the trials \
+               of the search; the time of the CPUs.",
     remedy: "Find the place (`--observe HOST` on each router): the slowest link, a shaper (on a home \
              router it may be its SQM), a policer, or a forwarder whose CPU is full. It stays the \
              limit until its rate is raised.",
@@ -37,7 +37,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     let silent = silent.iter().filter_map(|arrivals| seen_by_the_receiver(case, arrivals));
     let datagrams = case.wanting().filter_map(|flow| match case.held_below() {
         Some(held) => by_a_search(flow, held),
-        None => by_its_loss(flow).or_else(|| by_a_full_socket(case, flow)),
+        None => by_its_loss(flow).or_else(|| by_a_held_up_sender(case, flow)),
     });
     streams.chain(silent).chain(datagrams).collect()
 }
@@ -120,14 +120,12 @@ fn by_a_search(flow: &Flow<'_>, held: BitRate) -> Option<Found> {
     Some(found.allowing(bound).explaining(explained).remedy(REMEDY))
 }
 
-/// Nothing was lost, but the sender sent less than was asked although its host had time: what is
-/// behind its socket takes no more.
-fn by_a_full_socket(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+/// Nothing was lost, but the sender sent less than was asked although its host had CPU time: the
+/// queue or path behind its socket takes no more.
+fn by_a_held_up_sender(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     case.search().filter(|search| search.end == RateSearchEnd::Sender)?;
     let lost = flow.account.ledger.as_ref().map_or(0, measurement::Ledger::lost);
-    let blocked = send_blocked::share(case.test?, flow.outcome.direction);
-    let has_time = load::has_time(case, &flow.sender());
-    if lost > 0 || has_time == Some(false) || (blocked < FULL && has_time.is_none()) {
+    if lost > 0 || load::has_time(case, &flow.sender()) != Some(true) {
         return None;
     }
     let text = "nothing was lost, and the sender had CPU time left to send more";
@@ -146,8 +144,6 @@ fn found(flow: &Flow<'_>, certainty: Certainty, place: &str) -> Option<Found> {
 
 const REMEDY: &str = "find the slowest hop: run linerate serve --observe on the routers, add \
                       --observe ROUTER here";
-/// Of the time: a sender that is faster than what is behind its socket.
-const FULL: f64 = 0.3;
 /// Of the time.
 const SELDOM: f64 = 0.01;
 /// Of what was sent. Less may be random loss as well, until a slower run tells.

@@ -122,9 +122,9 @@ fn buffer(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<String> {
     ))
 }
 
-/// Of the segments: as good as none.
+/// Share of the segments retransmitted up to which a transfer counts as free of loss.
 const LITTLE: f64 = 0.000_1;
-/// Of the window that is offered: more has no room.
+/// Share of the offered window above which the window may be the limit instead.
 const ROOM: f64 = 0.6;
 /// Share of the time from which on it is told. To be calibrated.
 const NOTICED: f64 = 0.10;
