@@ -24,10 +24,7 @@ pub(super) fn profile(counts: &SampleCounts, names: &Names) -> Profile {
         *rows.entry(row).or_default() += count;
     }
     let rows = most(rows, MOST_ROWS).into_iter();
-    let mut stacks = most(stacks, MOST_STACKS);
-    let seen_twice = stacks.partition_point(|(_, count)| *count > 1);
-    stacks.truncate(seen_twice.max(SINGLE_STACKS));
-    let stacks = stacks.into_iter();
+    let stacks = most(stacks, MOST_STACKS).into_iter();
     Profile {
         samples: counts.samples,
         rows: rows.map(|(row, count)| ProfileRow { count, ..row }).collect(),
@@ -95,6 +92,5 @@ fn frames(key: &SampleKey, row: &ProfileRow, counts: &SampleCounts, names: &Name
 /// Symbol of an address in a kernel that hides its names.
 const UNNAMED: &str = "[kernel]";
 const MOST_ROWS: usize = 1_000;
-const MOST_STACKS: usize = 500;
-/// Beyond, a call chain that was seen once says little, and makes a record long.
-const SINGLE_STACKS: usize = 100;
+/// Call chains beyond the most frequent ones say little, and make a record long.
+const MOST_STACKS: usize = 40;
