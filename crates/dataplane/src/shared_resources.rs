@@ -7,6 +7,7 @@ use linux::memory::Region;
 use linux::payload::SealedPayload;
 
 use crate::scratch::PayloadPattern;
+use crate::tcp::Bulk;
 use crate::zerocopy_counters::ZerocopyCounters;
 
 /// What all engines (implementations of sending and receiving) of one test share: the payloads of
@@ -14,6 +15,7 @@ use crate::zerocopy_counters::ZerocopyCounters;
 #[derive(Debug)]
 pub struct SharedResources {
     block: usize,
+    bulk: Bulk,
     pattern: PayloadPattern,
     sealed: OnceLock<Arc<SealedPayload>>,
     region: OnceLock<Arc<Region>>,
@@ -24,7 +26,20 @@ impl SharedResources {
     /// Resources for blocks of `block` bytes, at least one, filled with `pattern`.
     pub fn new(block: usize, pattern: PayloadPattern) -> Self {
         let (sealed, region) = (OnceLock::new(), OnceLock::new());
-        Self { block: block.max(1), pattern, sealed, region, zerocopy: Arc::default() }
+        let (block, zerocopy) = (block.max(1), Arc::default());
+        Self { block, bulk: Bulk::of_blocks(block), pattern, sealed, region, zerocopy }
+    }
+
+    /// Lets TCP streams move `bulk` at once.
+    #[must_use]
+    pub const fn with_bulk(mut self, bulk: Bulk) -> Self {
+        self.bulk = bulk;
+        self
+    }
+
+    /// How much TCP streams move at once.
+    pub const fn bulk(&self) -> &Bulk {
+        &self.bulk
     }
 
     /// The length of a block in bytes.

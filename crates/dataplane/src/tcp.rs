@@ -2,9 +2,11 @@
 //! system calls, e.g. sendfile(2). Each is a [`Source`] of the [`Sender`] or a [`Sink`] of the
 //! [`Receiver`].
 
+mod bulk;
 mod engines;
 mod file_sink;
 mod file_source;
+mod low_water;
 mod msg_trunc;
 mod msg_zerocopy;
 mod read;
@@ -18,6 +20,7 @@ mod vmsplice;
 mod write;
 mod zerocopy_receive;
 
+pub use bulk::Bulk;
 pub use engines::{Incoming, MakeSink, MakeSource, Outgoing, ReceiveEngine, SendEngine};
 pub use file_sink::FileSink;
 pub use file_source::FileSource;

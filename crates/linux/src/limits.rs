@@ -61,6 +61,12 @@ pub fn udp_memory_limit() -> Option<u64> {
     most_pages(&read("ipv4/udp_mem")?).map(bytes)
 }
 
+/// The largest size in bytes to which the kernel tunes the receive buffer of a TCP socket by itself:
+/// the third number of `net.ipv4.tcp_rmem` (tcp(7)). `None` if it cannot be read.
+pub fn largest_receive_buffer() -> Option<u32> {
+    read("ipv4/tcp_rmem")?.split_whitespace().nth(2)?.parse().ok()
+}
+
 /// The largest backlog of a listening socket (`net.core.somaxconn`, listen(2)); `None` if
 /// it cannot be read.
 pub fn somaxconn() -> Option<u32> {

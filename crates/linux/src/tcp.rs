@@ -11,12 +11,16 @@ use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 use crate::option;
 use crate::packets::{PacketOptions, bind_to_device};
 
+mod low_water;
 mod msg_zerocopy;
 mod multipath;
+mod repeated;
 mod zerocopy_receive;
 
+pub use low_water::{set_receive_low_water, set_unsent_low_water};
 pub use msg_zerocopy::{Completions, enable_zerocopy, read_completions, send_zerocopy};
 pub use multipath::{is_multipath, mptcp_bytes_acked};
+pub use repeated::{MOST_PIECES, Received, receive_repeatedly, send_repeated};
 pub use zerocopy_receive::{MappedBytes, ReceiveMapping};
 
 /// Options of a TCP socket that are set before it connects, e.g. congestion control.
@@ -242,19 +246,6 @@ pub fn send_and_shutdown(stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
         return Err(io::ErrorKind::WriteZero.into());
     }
     stream.shutdown(std::net::Shutdown::Write)
-}
-
-/// Receives at most `room.len()` bytes and discards them in the kernel without a copy (`MSG_TRUNC`,
-/// tcp(7)). Returns how many bytes were discarded; 0 at the end of the stream.
-///
-/// # Errors
-/// `EAGAIN` if nothing has arrived, `ECONNRESET` if the connection is gone.
-pub fn discard(stream: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: pointer and length describe `room`, should a kernel write there after all.
-    let taken = unsafe {
-        libc::recv(stream.as_raw_fd(), room.as_mut_ptr().cast(), room.len(), libc::MSG_TRUNC)
-    };
-    usize::try_from(taken).map_err(|_| io::Error::last_os_error())
 }
 
 /// Name of the congestion control algorithm that the connection uses (`TCP_CONGESTION`, tcp(7)).
@@ -521,12 +512,12 @@ mod tests {
         server.set_nonblocking(false).expect("blocks");
         client.write_all(b"throw this away").expect("written");
         let mut room = [b'-'; 11];
-        assert_eq!(discard(&server, &mut room).expect("taken"), 11);
+        assert_eq!(receive_repeatedly(&server, &mut room, 11, Received::Dropped).expect("taken"), 11);
         assert_eq!(room, [b'-'; 11], "nothing is copied");
         server.read_exact(&mut room[..4]).expect("read");
         assert_eq!(&room[..4], b"away");
         drop(client);
-        assert_eq!(discard(&server, &mut room).expect("taken"), 0);
+        assert_eq!(receive_repeatedly(&server, &mut room, 11, Received::Dropped).expect("taken"), 0);
     }
 
     #[test]

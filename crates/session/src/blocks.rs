@@ -18,7 +18,6 @@ pub(crate) fn block_length(request: &Request, server: SocketAddr, path: &TcpInfo
         Transport::Tcp => ByteSize::from_bytes(tcp_block(
             plan.options.rate,
             plan.streams_in_all(),
-            second_level_cache(request),
         )),
         Transport::Udp if request.options.datagram == DatagramDefault::ControlSegment => {
             let segment = u64::from(path.snd_mss);
@@ -70,14 +69,18 @@ fn fragments(length: u64, mtu: u32, server: SocketAddr) -> u64 {
     (length + UDP_HEADER).div_ceil(each.max(8))
 }
 
-/// Large blocks save system calls, as long as the cache holds one to send and one to
-/// receive; at a low rate they would make long bursts, and of tens of thousands of streams
-/// more than the kernel has room for (`net.ipv4.tcp_mem`).
-fn tcp_block(rate: Option<BitRate>, streams: u32, cache: Option<usize>) -> u64 {
+/// At a low rate large blocks would make long bursts, and of tens of thousands of streams more than
+/// the kernel has room for (`net.ipv4.tcp_mem`).
+fn tcp_block(rate: Option<BitRate>, streams: u32) -> u64 {
     let share = TCP_BLOCKS / u64::from(streams.max(1)) / PAGE * PAGE;
-    let half = cache.map_or(TCP_BLOCK, |cache| cache as u64 / 2 / PAGE * PAGE);
-    let block = share.clamp(LEAST_SHARE, half.clamp(LEAST_HOT, TCP_BLOCK));
+    let block = share.clamp(LEAST_SHARE, DEFAULT_BLOCK.bytes());
     rate.map_or(block, |rate| in_a_hundredth(rate).clamp(1024, block))
+}
+
+/// The length of a buffer of which the `cache` of a CPU holds one to send and one to receive.
+pub(crate) fn hot(cache: Option<usize>) -> usize {
+    let half = cache.map_or(MOST_HOT, |cache| cache / 2 / LARGEST_PAGE * LARGEST_PAGE);
+    half.clamp(LEAST_HOT, MOST_HOT)
 }
 
 /// What fits the path, of which `fits` bytes are left for payload; at a low rate no more than
@@ -96,20 +99,16 @@ fn in_a_hundredth(rate: BitRate) -> u64 {
     rate.bits_per_second() / 8 / 100
 }
 
-/// That of the first CPU that may be used.
-fn second_level_cache(request: &Request) -> Option<usize> {
-    let first = request.cpus.first().copied();
-    let cpu = first.or_else(|| linux::host::allowed_cpus().ok()?.first().copied())?;
-    linux::topology::second_level_cache(cpu)
-}
-
-/// Twice iperf3's: about a tenth faster where memory is not the limit.
-const TCP_BLOCK: u64 = 256 * 1024;
-/// What the blocks of all streams have together: 256 KiB each up to 10,240 streams.
+/// That of iperf3.
+pub(crate) const DEFAULT_BLOCK: ByteSize = ByteSize::from_bytes(128 * 1024);
+/// What the blocks of all streams have together: 128 KiB each up to 20,480 streams.
 const TCP_BLOCKS: u64 = 2560 * 1024 * 1024;
 const LEAST_SHARE: u64 = 16 * 1024;
 /// Less saves no copying, whatever the cache.
-const LEAST_HOT: u64 = 64 * 1024;
+const LEAST_HOT: usize = 64 * 1024;
+/// More gains nothing, whatever the cache.
+const MOST_HOT: usize = 256 * 1024;
+const LARGEST_PAGE: usize = 64 * 1024;
 const PAGE: u64 = 4096;
 const UDP_HEADER: u64 = 8;
 /// What fits an Ethernet frame, should the kernel not know the path MTU.
@@ -127,13 +126,12 @@ mod tests {
     #[test]
     fn blocks_become_smaller_with_a_low_rate_and_with_very_many_streams() {
         let rate = |number| Some(BitRate::from_bits_per_second(number));
-        let big = Some(2048 * 1024);
-        assert_eq!(tcp_block(None, 1, big), 256 * 1024);
-        assert_eq!(tcp_block(None, 10_240, big), 256 * 1024);
-        assert_eq!(tcp_block(None, 65_536, big), 40 * 1024);
-        assert_eq!(tcp_block(rate(8_000_000), 1, big), 10_000);
-        assert_eq!(tcp_block(rate(1), 10_000, big), 1024);
-        assert_eq!(tcp_block(rate(u64::MAX), 10_000, None), 256 * 1024);
+        assert_eq!(tcp_block(None, 1), 128 * 1024);
+        assert_eq!(tcp_block(None, 20_480), 128 * 1024);
+        assert_eq!(tcp_block(None, 65_536), 40 * 1024);
+        assert_eq!(tcp_block(rate(8_000_000), 1), 10_000);
+        assert_eq!(tcp_block(rate(1), 10_000), 1024);
+        assert_eq!(tcp_block(rate(u64::MAX), 10_000), 128 * 1024);
     }
 
     #[test]
@@ -169,8 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn two_blocks_stay_in_the_cache() {
-        assert_eq!(tcp_block(None, 1, Some(256 * 1024)), 128 * 1024);
-        assert_eq!(tcp_block(None, 1, Some(64 * 1024)), 64 * 1024);
+    fn two_buffers_stay_in_the_cache() {
+        let of = |kibibytes: usize| hot(Some(kibibytes * 1024)) / 1024;
+        assert_eq!([64, 256, 512, 2048].map(of), [64, 128, 256, 256]);
+        assert_eq!(hot(None), 256 * 1024);
     }
 }

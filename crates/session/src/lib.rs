@@ -10,6 +10,7 @@
 mod amount;
 mod batches;
 mod blocks;
+mod bulk;
 pub mod client;
 mod clock;
 mod connect;

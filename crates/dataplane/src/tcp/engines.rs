@@ -59,15 +59,15 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Builds a sender that takes its bytes from `source`, in blocks of [`SharedResources::block`]
-    /// bytes.
+    /// Builds a sender that takes its bytes from `source`, in calls of up to
+    /// [`Bulk::call`](crate::tcp::Bulk::call) bytes.
     pub fn into_sender<S: Source + 'static>(
         self,
         source: S,
         resources: &SharedResources,
     ) -> Box<dyn Stream> {
-        let sender =
-            Sender::with_source(source, self.socket, resources.block() as u64, self.counters);
+        let call = resources.bulk().call as u64;
+        let sender = Sender::with_source(source, self.socket, call, self.counters);
         Box::new(sender.with_bytes(self.budget).with_pacer(self.pacer))
     }
 }
@@ -123,7 +123,11 @@ pub struct Incoming {
 impl Incoming {
     /// Builds a receiver that takes its bytes from the kernel by `sink`.
     pub fn into_receiver<S: Sink + 'static>(self, sink: S) -> Box<dyn Stream> {
-        Box::new(Receiver::with_sink(sink, self.socket, self.counters).with_goal(self.goal))
+        Box::new(self.receiver(sink))
+    }
+
+    fn receiver<S: Sink>(self, sink: S) -> Receiver<S> {
+        Receiver::with_sink(sink, self.socket, self.counters).with_goal(self.goal)
     }
 }
 
@@ -152,5 +156,5 @@ fn build_receiver<S: MakeSink>(
     incoming: Incoming,
 ) -> io::Result<Box<dyn Stream>> {
     let sink = S::make(resources, &incoming.socket)?;
-    Ok(incoming.into_receiver(sink))
+    Ok(Box::new(incoming.receiver(sink).with_low_water(resources.bulk().unread)))
 }

@@ -1,8 +1,9 @@
-//! Receives with recv(2) and `MSG_TRUNC` (tcp(7)): the kernel discards the bytes uncopied.
+//! Receives with recvmsg(2) and `MSG_TRUNC` (tcp(7)): the kernel discards the bytes uncopied.
 
 use std::io;
 use std::net::TcpStream;
 
+use linux::tcp::{Received, receive_repeatedly};
 use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
@@ -24,6 +25,6 @@ impl Sink for MsgTruncSink {
     const ENGINE: &'static Engine = &engine::MSG_TRUNC;
 
     fn take(&mut self, from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
-        linux::tcp::discard(from, scratch.buffer())
+        receive_repeatedly(from, scratch.buffer(), usize::MAX, Received::Dropped)
     }
 }

@@ -14,6 +14,7 @@ use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 use crate::tcp::ReadSink;
+use crate::tcp::low_water::LowWater;
 
 /// Implementation of receiving on TCP by certain system calls, e.g. read(2): takes the bytes that
 /// have arrived from the kernel. A [`Receiver`] drives it.
@@ -41,15 +42,16 @@ pub struct Receiver<S = ReadSink> {
     socket: Arc<TcpStream>,
     sink: S,
     goal: Option<Arc<Goal>>,
+    low_water: LowWater,
     count: StreamCounters,
     published: Arc<Counters>,
 }
 
 impl Receiver {
-    /// A receiver that takes the payload of `socket` by read(2) and publishes its counters in
+    /// A receiver that takes the payload of `socket` by recvmsg(2) and publishes its counters in
     /// `published`.
     pub fn new(socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
-        Self::with_sink(ReadSink, socket, published)
+        Self::with_sink(ReadSink::new(usize::MAX), socket, published)
     }
 }
 
@@ -57,7 +59,8 @@ impl<S: Sink> Receiver<S> {
     /// A receiver that takes the payload of `socket` by `sink` and publishes its counters in
     /// `published`.
     pub fn with_sink(sink: S, socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
-        Self { socket, sink, goal: None, count: StreamCounters::default(), published }
+        let (low_water, count) = (LowWater::new(None), StreamCounters::default());
+        Self { socket, sink, goal: None, low_water, count, published }
     }
 
     /// Lets the stream add the bytes that it receives to `goal`, the number of bytes after which
@@ -68,7 +71,18 @@ impl<S: Sink> Receiver<S> {
         self
     }
 
+    /// Lets the stream be woken only when up to `most` bytes have gathered, as long as it is fast.
+    /// `None`: it is woken for whatever comes. A ring tells by itself what has arrived, and of a test
+    /// that ends with an amount the last bytes are not to wait.
+    #[must_use]
+    pub fn with_low_water(mut self, most: Option<u32>) -> Self {
+        let can_wait = self.sink.ring().is_none() && self.goal.is_none();
+        self.low_water = LowWater::new(most.filter(|_| can_wait));
+        self
+    }
+
     fn account(&mut self, read: usize, now: Timestamp) {
+        self.low_water.note(read);
         self.count.bytes += read as u64;
         self.count.blocks += 1;
         self.count.last = now;
@@ -104,7 +118,10 @@ impl<S: Sink> Stream for Receiver<S> {
                 Step::Again
             }
             Err(error) => match error.kind() {
-                ErrorKind::WouldBlock => Step::Readable,
+                ErrorKind::WouldBlock => {
+                    let again = self.low_water.wait(&self.socket, now);
+                    again.map_or(Step::Readable, Step::ReadableOr)
+                }
                 ErrorKind::Interrupted => Step::Again,
                 _ => self.finish(error.raw_os_error()),
             },

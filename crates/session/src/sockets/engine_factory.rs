@@ -23,6 +23,7 @@ use measurement::{
 use super::exchange::Exchanging;
 use super::{Opened, StreamSocket};
 use crate::amount::Amount;
+use crate::bulk::bulk;
 use crate::error::SessionError;
 use crate::setting::{FallbackPolicy, Setting};
 use crate::spec::RunSpec;
@@ -47,7 +48,7 @@ impl EngineFactory {
     /// The factory for the streams of `spec` at one end.
     pub(crate) fn new(spec: &RunSpec, amount: &Amount, setting: &Setting) -> Self {
         let plan = &spec.plan;
-        let block = usize::try_from(spec.block.bytes()).unwrap_or(usize::MAX);
+        let (buffer, bulk) = bulk(plan, spec.block, second_level_cache());
         let pattern = if plan.options.repeating_payload {
             PayloadPattern::Digits
         } else {
@@ -59,7 +60,7 @@ impl EngineFactory {
             width: spec.sequence_width,
             amount: amount.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
-            resources: SharedResources::new(block, pattern),
+            resources: SharedResources::new(buffer, pattern).with_bulk(bulk),
             fallback: setting.fallback,
             used: Engines::default(),
             exchange: plan.exchange.map(|exchange| Exchanging::new(exchange, setting)),
@@ -171,7 +172,7 @@ impl EngineFactory {
             pacer: self.pacer(Pacer::for_blocks, 1),
         };
         if let Some(path) = &self.file {
-            let file = FileSource::new(open_to_read(path)?, self.resources.block());
+            let file = FileSource::new(open_to_read(path)?, self.resources.bulk().call);
             return Ok((
                 outgoing().into_sender(file, &self.resources),
                 (&engine::FILE_TO_WRITE).into(),
@@ -299,6 +300,12 @@ struct Choice {
     engine: &'static Engine,
     /// One that was asked for instead.
     unusable: Option<Unusable>,
+}
+
+/// That of the first CPU of this process; none: the kernel does not tell.
+fn second_level_cache() -> Option<usize> {
+    let cpus = linux::host::allowed_cpus().ok()?;
+    linux::topology::second_level_cache(*cpus.first()?)
 }
 
 fn open_to_read(path: &Path) -> Result<File, SessionError> {

@@ -1,0 +1,101 @@
+//! How much TCP streams move at once, unless the plan says it.
+
+use dataplane::tcp::Bulk;
+use measurement::plan::End;
+use measurement::{ByteSize, TestPlan, Transport};
+
+use crate::blocks::{DEFAULT_BLOCK, hot};
+
+/// The length of the buffer, and how the streams of `plan` with blocks of `block` use it. Blocks of
+/// the default length are moved several in a call; a length that was chosen is that of each call.
+pub(crate) fn bulk(plan: &TestPlan, block: ByteSize, cache: Option<usize>) -> (usize, Bulk) {
+    let length = usize::try_from(block.bytes()).unwrap_or(usize::MAX);
+    if plan.transport != Transport::Tcp || plan.exchange.is_some() {
+        return (length, Bulk::of_blocks(length));
+    }
+    let options = &plan.options;
+    let streams = plan.streams_in_all();
+    let is_autotuned = options.window.is_none();
+    let is_bulk = block == DEFAULT_BLOCK
+        && options.rate.is_none()
+        && options.socket_rate.is_none()
+        && !matches!(plan.end, End::Blocks(_));
+    let (buffer, call) =
+        if is_bulk { (hot(cache), call(streams)) } else { (length, length) };
+    let unread = is_autotuned.then(|| unread(streams)).flatten();
+    let unsent = (is_autotuned && FEW_STREAMS.contains(&streams)).then_some(UNSENT);
+    (buffer.min(call), Bulk { call, unread, unsent })
+}
+
+/// Large calls save system calls and wakes; of very many streams each is to have its turn.
+fn call(streams: u32) -> usize {
+    (ALL_CALLS / streams.max(1) as usize).clamp(LEAST_CALL, MOST_CALL)
+}
+
+/// The mark of a receiver: a sixth of the largest receive buffer, so that the window stays open.
+fn unread(streams: u32) -> Option<u32> {
+    let share = ALL_UNREAD / streams.max(1);
+    let most = MOST_UNREAD.min(share).min(linux::limits::largest_receive_buffer()? / 6);
+    (most >= LEAST_UNREAD).then_some(most)
+}
+
+/// Up to 256 streams have the largest call, from 1,024 on the least.
+const ALL_CALLS: usize = 256 << 20;
+const MOST_CALL: usize = 1 << 20;
+const LEAST_CALL: usize = 256 << 10;
+/// What may lie in the sockets of all streams.
+const ALL_UNREAD: u32 = 256 << 20;
+const MOST_UNREAD: u32 = 1 << 20;
+const LEAST_UNREAD: u32 = 128 << 10;
+/// With several streams full send buffers hold more than the caches, so that the receiver copies
+/// from memory; a wake serves fewer bytes if there are many.
+const FEW_STREAMS: std::ops::RangeInclusive<u32> = 2..=32;
+const UNSENT: u32 = 512 << 10;
+
+#[cfg(test)]
+mod tests {
+    use measurement::plan::PlanDraft;
+    use measurement::{BitRate, Direction};
+
+    use super::*;
+
+    fn of(change: fn(&mut PlanDraft), block: u64) -> (usize, Bulk) {
+        let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
+        change(&mut draft);
+        let plan = draft.check().expect("a plan");
+        bulk(&plan, ByteSize::from_bytes(block), Some(1 << 20))
+    }
+
+    #[test]
+    fn only_blocks_of_the_default_length_are_moved_several_at_once() {
+        let default = DEFAULT_BLOCK.bytes();
+        let (buffer, usual) = of(|_| (), default);
+        assert_eq!((buffer, usual.call, usual.unsent), (MOST_CALL / 4, MOST_CALL, None));
+        for (change, block) in [
+            ((|_| ()) as fn(&mut PlanDraft), 8192),
+            (|draft| draft.options.rate = Some(BitRate::from_bits_per_second(1 << 30)), default),
+            (|draft| draft.end = End::Blocks(10), default),
+        ] {
+            let (buffer, chosen) = of(change, block);
+            assert_eq!((buffer as u64, chosen.call as u64), (block, block));
+        }
+    }
+
+    #[test]
+    fn many_streams_take_less_each() {
+        let calls = [1, 256, 512, 1_024, 10_000].map(|streams| call(streams) >> 10);
+        assert_eq!(calls, [1024, 1024, 512, 256, 256]);
+        assert_eq!(unread(10_000), None);
+        let few = of(|draft| draft.streams = 4, DEFAULT_BLOCK.bytes()).1;
+        assert_eq!(few.unsent, Some(UNSENT));
+    }
+
+    #[test]
+    fn buffers_that_were_chosen_have_no_marks() {
+        let chosen = |draft: &mut PlanDraft| {
+            (draft.streams, draft.options.window) = (4, Some(ByteSize::from_bytes(65_536)));
+        };
+        let (_, chosen) = of(chosen, DEFAULT_BLOCK.bytes());
+        assert_eq!((chosen.unread, chosen.unsent), (None, None));
+    }
+}
