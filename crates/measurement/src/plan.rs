@@ -52,7 +52,7 @@ impl End {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, as in the kernel")]
 pub struct StreamOptions {
-    /// Bytes per write, or payload bytes per datagram; none: the default of the transport (256 KiB,
+    /// Bytes per write, or payload bytes per datagram; none: the default of the transport (128 KiB,
     /// or what fits the path MTU).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[serde(rename = "block_bytes", alias = "block")]

@@ -2,7 +2,8 @@
 
 use dataplane::tcp::Bulk;
 use measurement::plan::End;
-use measurement::{ByteSize, TestPlan, Transport};
+use measurement::engine::{EngineName, EngineRole, PayloadHandling};
+use measurement::{ByteSize, Engine, StreamOptions, TestPlan, Transport};
 
 use crate::blocks::{DEFAULT_BLOCK, hot};
 
@@ -22,9 +23,19 @@ pub(crate) fn bulk(plan: &TestPlan, block: ByteSize, cache: Option<usize>) -> (u
         && !matches!(plan.end, End::Blocks(_));
     let (buffer, call) =
         if is_bulk { (hot(cache), call(streams)) } else { (length, length) };
-    let unread = is_autotuned.then(|| unread(streams)).flatten();
+    let unread = (is_autotuned && !sends_in_place(options)).then(|| unread(streams)).flatten();
     let unsent = (is_autotuned && FEW_STREAMS.contains(&streams)).then_some(UNSENT);
     (buffer.min(call), Bulk { call, unread, unsent })
+}
+
+/// Whether the sender does not copy. It fills the window sooner than it is read, so that a receiver
+/// that waits for more makes it wait.
+fn sends_in_place(options: &StreamOptions) -> bool {
+    let mut asked = options.engines.iter().filter_map(EngineName::properties);
+    let is_in_place = |engine: &Engine| {
+        engine.role == EngineRole::Sender && engine.payload == PayloadHandling::ZeroCopy
+    };
+    options.zero_copy || asked.any(is_in_place)
 }
 
 /// Large calls save system calls and wakes; of very many streams each is to have its turn.
@@ -91,11 +102,13 @@ mod tests {
     }
 
     #[test]
-    fn buffers_that_were_chosen_have_no_marks() {
+    fn buffers_that_were_chosen_and_senders_in_place_have_no_marks() {
         let chosen = |draft: &mut PlanDraft| {
             (draft.streams, draft.options.window) = (4, Some(ByteSize::from_bytes(65_536)));
         };
         let (_, chosen) = of(chosen, DEFAULT_BLOCK.bytes());
         assert_eq!((chosen.unread, chosen.unsent), (None, None));
+        let in_place = |draft: &mut PlanDraft| draft.options.zero_copy = true;
+        assert_eq!(of(in_place, DEFAULT_BLOCK.bytes()).1.unread, None);
     }
 }

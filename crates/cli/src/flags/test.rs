@@ -123,7 +123,7 @@ pub(crate) struct StreamFlags {
     /// How each end keeps the rate of -b when it sends [default: smooth]
     #[arg(long, env = "LINERATE_PACING", value_name = "HOW", value_parser = pacings())]
     pub(crate) pacing: Option<Pacing>,
-    /// Bytes per write or datagram [default: 256K, or what fits the path MTU; less at a low rate and for thousands of streams]
+    /// Bytes per write or datagram [default: 128K, moved up to eight at a time, or what fits the path MTU; less at a low rate and for thousands of streams]
     #[arg(short = 'l', long, env = "LINERATE_LENGTH", value_name = "SIZE")]
     pub(crate) length: Option<ByteSize>,
     /// Socket buffer, e.g. 4M

@@ -182,7 +182,7 @@ macro_rules! engines {
 }
 
 engines! {
-    WRITE = tcp_sender("write", "every byte copied by write(2)");
+    WRITE = tcp_sender("write", "every byte copied by sendmsg(2)");
     SENDFILE = tcp_sender("sendfile", "pages of a file in memory, by sendfile(2)").payload(ZeroCopy);
     VMSPLICE = tcp_sender("vmsplice", "pages of memory through a pipe, by vmsplice(2) and splice(2)").payload(ZeroCopy);
     ZEROCOPY = tcp_sender("zerocopy", "pages of memory, by send(2) with MSG_ZEROCOPY").payload(ZeroCopy);
@@ -190,7 +190,7 @@ engines! {
     URING_ZEROCOPY = tcp_sender("uring-zerocopy", "pages of memory, by io_uring(7)").payload(ZeroCopy);
     FILE_TO_WRITE = tcp_sender("read file, write", "a file, block by block").by_file();
 
-    READ = tcp_receiver("read", "every byte copied by read(2)");
+    READ = tcp_receiver("read", "every byte copied by recvmsg(2)");
     MSG_TRUNC = tcp_receiver("msg-trunc", "dropped in the kernel, by recv(2) with MSG_TRUNC").payload(Discarded).wire_name("truncate");
     SPLICE = tcp_receiver("splice", "pages through a pipe to nowhere, by splice(2)").payload(ZeroCopy);
     ZEROCOPY_RECEIVE = tcp_receiver("zerocopy-receive", "pages mapped into memory, by TCP_ZEROCOPY_RECEIVE").payload(ZeroCopy).wire_name("map");
