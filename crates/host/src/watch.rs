@@ -3,6 +3,7 @@
 mod scheduled;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use measurement::{Gap, HostEvidence, Inventory, Role, Timestamp};
 
@@ -13,23 +14,27 @@ use scheduled::ScheduledCollector;
 
 /// Sampler of a host: collectors, profiler and inventory, whose result is [`HostEvidence`].
 ///
-/// Counters of a network namespace are those of the thread that calls [`Self::sample`] first.
+/// It is for a thread that does nothing else, whose CPU time is the cost of the evidence. Counters
+/// of a network namespace are those of this thread.
 pub struct Watch {
     tree: Tree,
     collectors: Vec<ScheduledCollector>,
     evidence: HostEvidence,
     inventory: Option<(Inventory, Vec<Gap>)>,
     profiler: Option<Profiler>,
+    /// CPU time of the thread at the begin.
+    begun: Duration,
 }
 
 impl Watch {
     /// A sampler of the host whose files `tree` gives access to, for a test with this `subject`.
     /// [`Self::finish`] reads the inventory, unless [`Self::read_inventory`] was called before.
     pub fn new(tree: Tree, subject: Subject) -> Self {
+        let begun = linux::clock::thread_cpu();
         let collectors =
             collectors::all(&subject).into_iter().map(ScheduledCollector::new).collect();
         let evidence = HostEvidence { interfaces: subject.interfaces, ..HostEvidence::default() };
-        Self { tree, collectors, evidence, inventory: None, profiler: None }
+        Self { tree, collectors, evidence, inventory: None, profiler: None, begun }
     }
 
     /// Prepares a CPU profile with `perf_access` (perf_event_open(2)): of all CPUs, or, where that
@@ -59,19 +64,17 @@ impl Watch {
     }
 
     fn with_profiler(&mut self, order: impl FnOnce(&mut Profiler)) {
-        let started = linux::clock::thread_cpu();
         if let Some(profiler) = &mut self.profiler {
             order(profiler);
-            self.evidence.cost_seconds += cost_since(started);
         }
     }
 
-    /// Stops the CPU profile and resolves its symbols. This CPU time is not part of the cost of the
-    /// evidence, since the test is over.
+    /// Stops the CPU profile and resolves its symbols. This CPU time is told apart from the cost of
+    /// the evidence, since the test is over.
     pub fn end_profile(&mut self) {
-        if let Some(profiler) = &mut self.profiler {
-            profiler.end();
-        }
+        let started = linux::clock::thread_cpu();
+        self.with_profiler(Profiler::end);
+        self.evidence.resolving_seconds += cpu_since(started).as_secs_f64();
     }
 
     /// Adds threads of this process whose CPU time is sampled (gettid(2)).
@@ -100,7 +103,6 @@ impl Watch {
         now: Timestamp,
         is_read: impl Fn(&ScheduledCollector, Timestamp) -> bool,
     ) {
-        let started = linux::clock::thread_cpu();
         let at = &mut self.evidence.series.at;
         let now = at.last().map_or(now, |last| now.max(*last));
         let row = at.len();
@@ -108,15 +110,12 @@ impl Watch {
         for collector in self.collectors.iter_mut().filter(|collector| is_read(collector, now)) {
             collector.read(&self.tree, row, now);
         }
-        self.evidence.cost_seconds += cost_since(started);
     }
 
     /// Reads the inventory (hardware, settings, limits) now, so that [`Self::finish`] returns
     /// sooner.
     pub fn read_inventory(&mut self) {
-        let started = linux::clock::thread_cpu();
         self.inventory = Some(inventory::read(&self.tree));
-        self.evidence.cost_seconds += cost_since(started);
     }
 
     /// Time of the last sample. `None`: there is no sample yet.
@@ -150,7 +149,6 @@ impl Watch {
     /// collectors that were not due then are read now.
     pub fn finish(mut self, role: Role) -> HostEvidence {
         self.end_profile();
-        let started = linux::clock::thread_cpu();
         self.read_collectors_left_out();
         let mut evidence = HostEvidence { role, ..self.evidence };
         if let Some(profiler) = self.profiler {
@@ -167,7 +165,8 @@ impl Watch {
         evidence.gaps.extend(gaps);
         evidence.gaps.sort();
         evidence.gaps.dedup();
-        evidence.cost_seconds += cost_since(started);
+        let cost = cpu_since(self.begun).as_secs_f64() - evidence.resolving_seconds;
+        evidence.cost_seconds = cost.max(0.0);
         evidence
     }
 
@@ -181,8 +180,9 @@ impl Watch {
     }
 }
 
-fn cost_since(started: std::time::Duration) -> f64 {
-    linux::clock::thread_cpu().saturating_sub(started).as_secs_f64()
+/// CPU time that the thread has used since then.
+fn cpu_since(started: Duration) -> Duration {
+    linux::clock::thread_cpu().saturating_sub(started)
 }
 
 #[cfg(test)]

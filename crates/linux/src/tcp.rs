@@ -512,12 +512,18 @@ mod tests {
         server.set_nonblocking(false).expect("blocks");
         client.write_all(b"throw this away").expect("written");
         let mut room = [b'-'; 11];
-        assert_eq!(receive_repeatedly(&server, &mut room, 11, Received::Dropped).expect("taken"), 11);
+        assert_eq!(
+            receive_repeatedly(&server, &mut room, 11, Received::Dropped).expect("taken"),
+            11
+        );
         assert_eq!(room, [b'-'; 11], "nothing is copied");
         server.read_exact(&mut room[..4]).expect("read");
         assert_eq!(&room[..4], b"away");
         drop(client);
-        assert_eq!(receive_repeatedly(&server, &mut room, 11, Received::Dropped).expect("taken"), 0);
+        assert_eq!(
+            receive_repeatedly(&server, &mut room, 11, Received::Dropped).expect("taken"),
+            0
+        );
     }
 
     #[test]

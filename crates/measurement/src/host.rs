@@ -37,9 +37,12 @@ pub struct HostEvidence {
     /// CPU profile of the host. None: sampling, or reporting it, was not permitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub profile: Option<Profile>,
-    /// CPU time that reading the evidence took, in seconds.
+    /// CPU time that the watching thread took, in seconds: its set-up, its samples and the inventory.
     #[serde(default)]
     pub cost_seconds: f64,
+    /// CPU time that it took after the test to resolve the symbols of the profile, in seconds.
+    #[serde(default)]
+    pub resolving_seconds: f64,
     /// Time for which the process of linerate on that host was stopped while streams ran, in
     /// seconds: a thread woke late from a short sleep, but did not wait for a CPU.
     #[serde(default)]

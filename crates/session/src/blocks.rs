@@ -15,10 +15,7 @@ pub(crate) fn block_length(request: &Request, server: SocketAddr, path: &TcpInfo
         return exchange.request.max(exchange.response);
     }
     plan.options.block.unwrap_or_else(|| match plan.transport {
-        Transport::Tcp => ByteSize::from_bytes(tcp_block(
-            plan.options.rate,
-            plan.streams_in_all(),
-        )),
+        Transport::Tcp => ByteSize::from_bytes(tcp_block(plan.options.rate, plan.streams_in_all())),
         Transport::Udp if request.options.datagram == DatagramDefault::ControlSegment => {
             let segment = u64::from(path.snd_mss);
             ByteSize::from_bytes(if segment < 16 { UDP_PAYLOAD } else { segment.min(MAX_DATAGRAM) })

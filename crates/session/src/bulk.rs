@@ -1,8 +1,8 @@
 //! How much TCP streams move at once, unless the plan says it.
 
 use dataplane::tcp::Bulk;
-use measurement::plan::End;
 use measurement::engine::{EngineName, EngineRole, PayloadHandling};
+use measurement::plan::End;
 use measurement::{ByteSize, Engine, StreamOptions, TestPlan, Transport};
 
 use crate::blocks::{DEFAULT_BLOCK, hot};
@@ -21,8 +21,7 @@ pub(crate) fn bulk(plan: &TestPlan, block: ByteSize, cache: Option<usize>) -> (u
         && options.rate.is_none()
         && options.socket_rate.is_none()
         && !matches!(plan.end, End::Blocks(_));
-    let (buffer, call) =
-        if is_bulk { (hot(cache), call(streams)) } else { (length, length) };
+    let (buffer, call) = if is_bulk { (hot(cache), call(streams)) } else { (length, length) };
     let unread = (is_autotuned && !sends_in_place(options)).then(|| unread(streams)).flatten();
     let unsent = (is_autotuned && FEW_STREAMS.contains(&streams)).then_some(UNSENT);
     (buffer.min(call), Bulk { call, unread, unsent })

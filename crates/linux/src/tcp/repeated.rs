@@ -90,6 +90,10 @@ mod tests {
         assert_eq!(lengths(10, 4), [4]);
         assert_eq!(lengths(10, 20), [10, 10]);
         assert_eq!(lengths(10, 1_000), [10; MOST_PIECES]);
-        assert_eq!(lengths(10, 0), [10], "a call of no bytes would look like the end of the stream");
+        assert_eq!(
+            lengths(10, 0),
+            [10],
+            "a call of no bytes would look like the end of the stream"
+        );
     }
 }

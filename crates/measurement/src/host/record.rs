@@ -32,9 +32,12 @@ pub(crate) struct Host {
     /// CPU profile of the host. None: sampling, or reporting it, was not permitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     profile: Option<profile::record::Form>,
-    /// CPU time that reading the evidence took, in seconds.
+    /// CPU time that the watching thread took, in seconds: its set-up, its samples and the inventory.
     #[serde(default)]
     cost_seconds: f64,
+    /// CPU time that it took after the test to resolve the symbols of the profile, in seconds.
+    #[serde(default)]
+    resolving_seconds: f64,
     /// Time for which the process of linerate on that host was stopped while streams ran, in
     /// seconds: a thread woke late from a short sleep, but did not wait for a CPU.
     #[serde(default)]
@@ -98,7 +101,8 @@ impl Host {
         for part in &as_first {
             part.copy(&Inventory::default(), &mut inventory);
         }
-        let (cost_seconds, still_seconds) = (host.cost_seconds, host.still_seconds);
+        let (cost_seconds, resolving_seconds) = (host.cost_seconds, host.resolving_seconds);
+        let still_seconds = host.still_seconds;
         let gaps = host.gaps.clone();
         Self {
             role,
@@ -109,6 +113,7 @@ impl Host {
             interfaces,
             profile,
             cost_seconds,
+            resolving_seconds,
             still_seconds,
             gaps,
         }
@@ -132,7 +137,7 @@ impl Host {
             part.copy(&first.inventory, &mut inventory);
         }
         let profile = self.profile.map(|profile| profile.read(names)).transpose()?;
-        let Self { cost_seconds, still_seconds, gaps, .. } = self;
+        let Self { cost_seconds, resolving_seconds, still_seconds, gaps, .. } = self;
         Ok(HostEvidence {
             role,
             inventory,
@@ -141,6 +146,7 @@ impl Host {
             interfaces,
             profile,
             cost_seconds,
+            resolving_seconds,
             still_seconds,
             gaps,
         })
