@@ -22,7 +22,7 @@ use crate::{command, packages};
 /// installs as root on Debian.
 #[derive(Debug, Args)]
 pub(crate) struct Static {
-    /// Show what takes the place in the file; builds it a second time, with symbols
+    /// Show what takes the place in the file
     #[arg(long)]
     parts: bool,
 }
@@ -34,15 +34,14 @@ impl Static {
         if let Err(error) = provide_target() {
             return Ok(format!("static: not run, since Rust's musl cannot be had: {error:#}"));
         }
-        let with_symbols = self.parts.then(|| build(&workspace, Symbols::Kept)).transpose()?;
-        let parts = with_symbols.map(|binary| parts::sizes(&binary)).transpose()?;
-        let binary = build(&workspace, Symbols::Stripped)?;
+        let with_symbols = build(&workspace)?;
+        let binary = strip(&workspace, &with_symbols)?;
         let bytes = fs::read(&binary).context("cannot read what was built")?;
         let interpreter = asks_for_interpreter(&bytes).context("what was built is no program")?;
         ensure!(!interpreter, "{} is not static", binary.display());
         let tests = exercise(&binary)?;
-        if let Some(parts) = parts {
-            say(format!("\n{}", parts::table(parts, bytes.len())));
+        if self.parts {
+            say(format!("\n{}", parts::table(parts::sizes(&with_symbols)?, bytes.len())));
         }
         let megabytes = bytes.len() as f64 / 1e6;
         let size =
@@ -60,30 +59,33 @@ impl Static {
 
 /// Where [`Static`] puts what it builds.
 pub(crate) fn path(workspace: &Workspace) -> PathBuf {
-    workspace.target.join(target()).join(PROFILE).join("linerate")
+    folder(workspace).join("static/linerate")
+}
+
+fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.target.join(target()).join(PROFILE)
 }
 
 fn provide_target() -> Result<()> {
     command::run(Command::new("rustup").args(["target", "add", &target()]))
 }
 
-/// Whether a file has its symbols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Symbols {
-    Kept,
-    Stripped,
+/// Writes it without its symbols.
+fn strip(workspace: &Workspace, with_symbols: &Path) -> Result<PathBuf> {
+    let binary = path(workspace);
+    fs::create_dir_all(binary.parent().context("it has no folder")?)?;
+    command::run(Command::new("strip").arg("-o").arg(&binary).arg(with_symbols))?;
+    Ok(binary)
 }
 
-fn build(workspace: &Workspace, symbols: Symbols) -> Result<PathBuf> {
+/// Builds it with symbols.
+fn build(workspace: &Workspace) -> Result<PathBuf> {
     let mut build = command::cargo(["rustc", "--package", "linerate", "--profile", PROFILE]);
     build.args(["--target", &target(), "--"]).args(link_arguments(workspace)?);
     // Names of symbols tell what a generic function is for.
     build.env("CARGO_ENCODED_RUSTFLAGS", "-Csymbol-mangling-version=v0");
-    if symbols == Symbols::Kept {
-        build.env(format!("CARGO_PROFILE_{}_STRIP", PROFILE.to_uppercase()), "none");
-    }
     command::run(build.env("AWS_LC_SYS_CFLAGS", C_FLAGS).current_dir(&workspace.root))?;
-    Ok(path(workspace))
+    Ok(folder(workspace).join("linerate"))
 }
 
 /// What no profile of Cargo.toml can say: without tables for unwinding, relocations in short form,
@@ -130,6 +132,11 @@ fn exercise(binary: &Path) -> Result<usize> {
             Ok(_) => {
                 passed += 1;
                 say(format!("passed: {options}"));
+            }
+            // Exit code 3: it ran, and other processes kept it from the rate.
+            Err(error) if error.to_string().contains("ended with exit status: 3:") => {
+                passed += 1;
+                say(format!("passed, on a busy machine: {options}"));
             }
             // What a kernel or a container forbids is not the fault of the binary.
             Err(error) if error.to_string().contains("cannot use engine") => say(error),
