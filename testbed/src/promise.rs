@@ -119,6 +119,47 @@ impl Outcome {
     pub fn kept(&self) -> bool {
         self.kept
     }
+
+    /// What was promised, with its limit.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Parses a line that [`Display`](fmt::Display) wrote. `None`: it is another line.
+    pub fn parse(line: &str) -> Option<Self> {
+        let line = line.strip_prefix("kept: ").or_else(|| line.strip_prefix("MISSED: "))?;
+        let (text, value) = line.rsplit_once(": ")?;
+        match value {
+            "not measured" => Some(Self::new(text, None)),
+            _ => Some(Self::new(text, Some(value.parse().ok()?))),
+        }
+    }
+
+    /// Checks the number against a limit that is `times` as generous: a most multiplied by it, a
+    /// least divided by it.
+    #[must_use]
+    pub fn allowing(self, times: f64) -> Self {
+        let limit = match Limit::of_text(&self.text) {
+            Some(Limit::AtLeast(least)) => Some(Limit::AtLeast(least / times)),
+            Some(Limit::AtMost(most)) => Some(Limit::AtMost(most * times)),
+            other => other,
+        };
+        let kept = self.value.zip(limit).is_some_and(|(value, limit)| limit.admits(value));
+        Self { kept, ..self }
+    }
+
+    /// How far the number is from the limit, in percent of the limit; negative on the side that
+    /// misses it. `None`: there is no such number, or the limit is zero.
+    pub fn margin(&self) -> Option<f64> {
+        let value = self.value?;
+        let (limit, sign) = match Limit::of_text(&self.text)? {
+            Limit::AtLeast(least) => (least, 1.0),
+            Limit::AtMost(most) => (most, -1.0),
+            Limit::Exactly(_) | Limit::None => return None,
+        };
+        let margin = sign * (value - limit) / limit * 100.0;
+        margin.is_finite().then_some(margin)
+    }
 }
 
 impl fmt::Display for Outcome {
@@ -145,6 +186,32 @@ mod tests {
         assert_eq!(shown("x <= 15", Some(f64::NAN)), "MISSED: x <= 15: NaN");
         assert_eq!(shown("x <= 15", None), "MISSED: x <= 15: not measured");
         assert_eq!(shown("x", Some(0.0)), "MISSED: x: 0.00");
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        for line in ["kept: a: x >= 1.25 y: 1.30", "MISSED: x <= 15: not measured"] {
+            assert_eq!(Outcome::parse(line).expect("an outcome").to_string(), line);
+        }
+        assert_eq!(Outcome::parse("bench: 1 of 2 promises kept"), None);
+        assert_eq!(Outcome::parse("kept: x <= 15: y"), None);
+    }
+
+    #[test]
+    fn the_margin_has_the_sign_of_the_side() {
+        let margin = |text, value| Outcome::new(text, Some(value)).margin().expect("a number");
+        assert!((margin("x >= 2.0 y", 1.5) + 25.0).abs() < 1e-9);
+        assert!((margin("x <= 2.0 y", 1.5) - 25.0).abs() < 1e-9);
+        assert_eq!(Outcome::new("x = 0", Some(1.0)).margin(), None);
+        assert_eq!(Outcome::new("x <= 0", Some(1.0)).margin(), None);
+    }
+
+    #[test]
+    fn a_generous_limit_is_a_multiple() {
+        let kept = |text, value| Outcome::new(text, Some(value)).allowing(2.0).kept();
+        assert!(kept("x <= 15", 30.0) && !kept("x <= 15", 31.0));
+        assert!(kept("x >= 1.0", 0.5) && !kept("x >= 1.0", 0.4));
+        assert!(!Outcome::new("x <= 15", None).allowing(2.0).kept());
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod length;
 mod map;
 mod names;
 mod opening;
+mod promises;
 mod quick_start;
 mod sentences;
 mod supply;
@@ -96,13 +97,14 @@ impl Finding {
     }
 }
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
     Rule { name: "circles", find: circles::find },
     Rule { name: "dependencies", find: dependencies::find },
     Rule { name: "length", find: length::find },
     Rule { name: "map", find: map::find },
     Rule { name: "names", find: names::find },
     Rule { name: "opening", find: opening::find },
+    Rule { name: "promises", find: promises::find },
     Rule { name: "quick-start", find: quick_start::find },
     Rule { name: "sentences", find: sentences::find },
     Rule { name: "supply", find: supply::find },

@@ -2,11 +2,12 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::process::Command;
+use std::io::{self, BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::output::say;
+use crate::output::{pass_on, say};
 
 /// The cargo that runs this task.
 pub(crate) fn cargo<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
@@ -33,6 +34,23 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{shown} did not print UTF-8"))
 }
 
+/// Whether a command succeeded, and the lines that it printed, which are shown as well.
+pub(crate) fn listen(command: &mut Command) -> Result<(bool, Vec<String>)> {
+    let shown = shown(command);
+    let (reader, writer) = io::pipe().context("cannot make a pipe")?;
+    command.stdout(writer.try_clone().context("cannot make a pipe")?).stderr(writer);
+    let child = command.spawn().with_context(|| format!("cannot run {shown}"));
+    // The command holds the ends that write: without this the lines would have no end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut lines = Vec::new();
+    for line in BufReader::new(reader).lines() {
+        let line = line.with_context(|| format!("cannot read what {shown} says"))?;
+        pass_on(&line);
+        lines.push(line);
+    }
+    Ok((child?.wait().with_context(|| format!("cannot wait for {shown}"))?.success(), lines))
+}
+
 /// A command as one would type it, the folder of the program left out.
 fn shown(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
@@ -56,5 +74,14 @@ mod tests {
     fn a_failure_names_the_command() {
         let error = output(&mut Command::new("false")).expect_err("false fails");
         assert!(error.to_string().starts_with("false ended with"), "{error}");
+    }
+
+    #[test]
+    fn what_a_command_prints_is_kept_in_its_order() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "echo one; echo two >&2; echo three; exit 3"]);
+        let (succeeded, lines) = listen(&mut shell).expect("a shell");
+        assert!(!succeeded);
+        assert_eq!(lines, ["one", "two", "three"]);
     }
 }

@@ -19,6 +19,7 @@ mod models;
 mod output;
 mod packages;
 mod picture;
+mod promises;
 mod proof;
 mod rules;
 mod schema;
@@ -65,6 +66,7 @@ enum Task {
     Messages(messages::Messages),
     Models(models::Models),
     Picture(picture::Picture),
+    Promises(promises::Promises),
     Proof(proof::Proof),
     Rules(rules::Rules),
     Schema(schema::Schema),
@@ -84,6 +86,7 @@ impl Task {
             Self::Messages(task) => task.run(),
             Self::Models(task) => task.run(),
             Self::Picture(task) => task.run(),
+            Self::Promises(task) => task.run(),
             Self::Proof(task) => task.run(),
             Self::Rules(task) => task.run(),
             Self::Schema(task) => task.run(),

@@ -93,7 +93,7 @@ pub(crate) const FAULTS: [Needed; 11] = [
     ("iperf3", "iperf3"),
 ];
 /// What `static` compiles and links with.
-pub(crate) const STATIC: [Needed; 1] = [("musl-gcc", "musl-tools")];
+pub(crate) const STATIC: [Needed; 2] = [("musl-gcc", "musl-tools"), ("strip", "binutils")];
 
 #[cfg(test)]
 mod tests {

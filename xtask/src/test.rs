@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::output::say;
 use crate::workspace::{Build, Workspace};
-use crate::{check, conformance, fuzz, packages, proof};
+use crate::{check, conformance, fuzz, packages, promises, proof};
 
 mod suite;
 
@@ -51,7 +51,7 @@ const PROGRAMS: Stage =
     Stage { name: "programs that the tests run", run: |_| packages::provide(&packages::TESTS) };
 const CHECK: Stage = Stage { name: "check", run: check::check };
 
-const STAGES: [Stage; 9] = [
+const STAGES: [Stage; 10] = [
     PROGRAMS,
     CHECK,
     Stage { name: "unit, integration and documentation tests", run: suite::run },
@@ -62,6 +62,7 @@ const STAGES: [Stage; 9] = [
     Stage { name: "a proof of the ledger", run: proof::short },
     // In 8 s the queue that drains after the end is little of what counters see.
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped", "--time", "8"]) },
+    Stage { name: "promises of size, memory and wall time", run: promises::quick },
 ];
 
 /// For daily work.

@@ -140,7 +140,8 @@ fn attributes(item: &Item) -> &[Attribute] {
 
 const SOURCE_FOLDERS: [&str; 5] =
     ["crates", "conformance", "xtask", "fuzz/src", "fuzz/fuzz_targets"];
-const DOCUMENTS: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "Cargo.toml", "README.md"];
+const DOCUMENTS: [&str; 5] =
+    ["ARCHITECTURE.md", "CONTRIBUTING.md", "Cargo.toml", "README.md", "SPECIFICATION.md"];
 /// What is in the binary and what builds it.
 const PACKAGES: [&str; 9] = [
     "tree",
@@ -178,6 +179,11 @@ impl Tree {
     pub(crate) fn of_packages(lines: &[&str]) -> Self {
         let packages = lines.iter().map(|line| (*line).to_owned()).collect();
         Self { packages, ..Self::default() }
+    }
+
+    /// Adds a document.
+    pub(crate) fn add_document(&mut self, name: &str, text: &str) {
+        self.documents.push((name.to_owned(), text.to_owned()));
     }
 
     /// Adds crates, each with what it uses.

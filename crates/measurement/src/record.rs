@@ -20,6 +20,8 @@ use crate::runtime::Runtime;
 use crate::sample::Sample;
 use crate::units::{BitRate, Timestamp};
 
+mod form;
+
 pub use crate::engine::ArrivalClock;
 pub use crate::stream::{DirectionIntervals, PeerStream, StreamRecord};
 
@@ -82,7 +84,7 @@ pub struct Neighbour {
 }
 
 /// Format of a record, and origin of its numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Origin {
     /// Version of the format.
@@ -103,7 +105,7 @@ impl Origin {
 
 /// Report of the peer at the end of a test; all of its parts are empty or none if the peer sent no
 /// report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeerReport {
     /// Counters of each stream at the peer.
@@ -127,7 +129,7 @@ pub struct PeerReport {
 }
 
 /// Trials before a test, which chose its engines or its rate.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trials {
     /// Trials of engines, which chose the engines; empty: there were none.
@@ -168,7 +170,7 @@ impl RateSearch {
 }
 
 /// Record of one test: plan, counters of both ends, evidence on the hosts, and result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestRecord {
     /// Format of the record, and origin of its numbers.

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::responsiveness::{Grade, Responsiveness};
 use crate::units::Timestamp;
 
+mod form;
+
 /// Round-trip times of a test, or of a part of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoundTrips {
     /// Number of responses that arrived in time.

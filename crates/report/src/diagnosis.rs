@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use measurement::verdict::Finding;
 use measurement::{Gap, Inventory, RecordSet};
-use serde_json::json;
+use serde::Serialize;
 
-use crate::{host, terminal, verdict};
+use crate::{host, json, terminal, verdict};
 
 /// Writes for people what would limit tests of a host, and which sources could not be read
 /// (`gaps`).
@@ -39,11 +39,16 @@ pub fn write_json(
     gaps: &[Gap],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let object = json!({
-        "schema": SCHEMA, "findings": findings, "inventory": inventory, "gaps": gaps,
-    });
-    serde_json::to_writer_pretty(&mut *out, &object)?;
-    writeln!(out)
+    /// Its keys.
+    #[derive(Serialize)]
+    struct Object<'a> {
+        schema: &'a str,
+        findings: &'a [Finding],
+        inventory: &'a Inventory,
+        gaps: &'a [Gap],
+    }
+
+    json::write_indented(&Object { schema: SCHEMA, findings, inventory, gaps }, out)
 }
 
 /// Writes the table of tests, then the verdict on each test with all of its evidence, and the

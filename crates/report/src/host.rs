@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use measurement::host::{ControlGroup, Cpu, Irq, Pipeline, Route};
 use measurement::units::group_thousands;
 use measurement::{BitRate, Gap, Inventory};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::columns::{Cell, Columns, Emphasis};
+use crate::json;
 
 mod interfaces;
 mod settings;
@@ -18,9 +19,15 @@ mod settings;
 /// # Errors
 /// An error of writing to `out`.
 pub fn write_json(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> io::Result<()> {
-    let object = json!({ "schema": SCHEMA, "inventory": inventory, "gaps": gaps });
-    serde_json::to_writer_pretty(&mut *out, &object)?;
-    writeln!(out)
+    /// Its keys.
+    #[derive(Serialize)]
+    struct Object<'a> {
+        schema: &'a str,
+        inventory: &'a Inventory,
+        gaps: &'a [Gap],
+    }
+
+    json::write_indented(&Object { schema: SCHEMA, inventory, gaps }, out)
 }
 
 /// Writes the inventory of a host for people: the parts that matter for network performance, and

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use measurement::Page;
 
 use crate::columns::{Emphasis, paint};
+use crate::json;
 
 /// Writes the manual page of a rule of the analysis for a terminal, as `linerate explain RULE`
 /// does.
@@ -47,8 +48,7 @@ pub fn write_list(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// An error of writing to `out`.
 pub fn write_json(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, pages)?;
-    writeln!(out)
+    json::write_indented(pages, out)
 }
 
 /// The manual page of a rule of the analysis in Markdown, for docs/rules.

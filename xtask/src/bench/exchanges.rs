@@ -10,6 +10,7 @@ use testbed::comparison::{Comparison, Job};
 use testbed::figures::Metric;
 use testbed::markdown::{Align, Table};
 use testbed::output::say;
+use testbed::promise::{self, Promise, Value};
 use testbed::rounds::{Entry, Row};
 use testbed::table::{Cell, Column, Layout};
 use testbed::workload::{Exchange, Workload};
@@ -85,10 +86,18 @@ impl Bench for Exchanges {
         let mut entries = rows.iter().flat_map(|row| &row.entries);
         let has_run = entries.any(|entry| entry.median(Metric::Rate).is_some());
         ensure!(has_run, "exchanges: nobody ran");
+        promise::check(&PROMISES, rows, |job| format!("{job}: ")).iter().for_each(say);
         let ahead = peers::ahead(rows.iter().filter_map(peers::usual));
         Ok(format!("exchanges: linerate makes at least as many as the best peer in {ahead}"))
     }
 }
+
+/// What SPECIFICATION.md promises: as often as the best peer, but for the noise of a median.
+const PROMISES: [Promise<Job>; 1] = [Promise::new(
+    "rate >= 0.95 x the best peer",
+    |_| true,
+    Value::Other(|row| Some(peers::usual(row)?.rate.median)),
+)];
 
 /// Ratios of ours to the peer that made most.
 fn ratios(rows: &[Row<Job>]) -> Table {

@@ -56,7 +56,7 @@ impl Memory {
         let path = ours(self.linerate.as_ref())?;
         let mut subjects = vec![Subject { name: "linerate", path, is_ours: true }];
         let path = static_binary::path(&Workspace::find()?);
-        if path.is_file() {
+        if path.is_file() && self.linerate.as_ref() != Some(&path) {
             subjects.push(Subject { name: "linerate, static", path, is_ours: true });
         }
         subjects.push(Subject { name: "iperf3", path: "iperf3".into(), is_ours: false });

@@ -2,14 +2,12 @@
 //! busy for a moment a test of times may fail, one that is broken fails twice.
 
 use std::fmt::{self, Display, Formatter};
-use std::io::{self, BufRead, BufReader};
 use std::mem;
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::command;
-use crate::output::{pass_on, say};
+use crate::output::say;
 use crate::workspace::Workspace;
 
 /// Runs all of them, to the end.
@@ -27,7 +25,7 @@ pub(super) fn run_quick(workspace: &Workspace) -> Result<()> {
 fn run_targets(workspace: &Workspace, chosen: &[&str]) -> Result<()> {
     let mut cargo = command::cargo(["test", "--no-fail-fast"]);
     say(format!("$ cargo test --no-fail-fast {}", chosen.join(" ")));
-    let (succeeded, lines) = run_and_listen(cargo.args(chosen).current_dir(&workspace.root))?;
+    let (succeeded, lines) = command::listen(cargo.args(chosen).current_dir(&workspace.root))?;
     if succeeded {
         return Ok(());
     }
@@ -43,22 +41,6 @@ fn run_targets(workspace: &Workspace, chosen: &[&str]) -> Result<()> {
         say(format!("-- failed the first time, passed alone: {failure}"));
     }
     Ok(())
-}
-
-/// Whether a command succeeded, and the lines that it printed, which are shown as well.
-fn run_and_listen(command: &mut Command) -> Result<(bool, Vec<String>)> {
-    let (reader, writer) = io::pipe().context("cannot make a pipe")?;
-    command.stdout(writer.try_clone().context("cannot make a pipe")?).stderr(writer);
-    let child = command.spawn().context("cannot run cargo");
-    // The command holds the ends that write: without this the lines would have no end.
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut lines = Vec::new();
-    for line in BufReader::new(reader).lines() {
-        let line = line.context("cannot read what cargo says")?;
-        pass_on(&line);
-        lines.push(line);
-    }
-    Ok((child?.wait().context("cannot wait for cargo")?.success(), lines))
 }
 
 /// A target with tests that failed.
@@ -139,14 +121,5 @@ error: 2 targets failed:
                 "cargo test -p linerate-mars --lib -- --test-threads=1",
             ]
         );
-    }
-
-    #[test]
-    fn what_a_command_prints_is_kept_in_its_order() {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "echo one; echo two >&2; echo three; exit 3"]);
-        let (succeeded, lines) = run_and_listen(&mut shell).expect("a shell");
-        assert!(!succeeded);
-        assert_eq!(lines, ["one", "two", "three"]);
     }
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use measurement::Gap;
 use measurement::host::{Interface, Route};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use crate::Tree;
 
@@ -35,14 +37,30 @@ pub struct KernelAnswers {
 }
 
 /// A network interface, as netlink and ethtool report it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InterfaceAnswers {
     /// Link-layer address, as sysfs writes it: `02:00:00:00:00:01`.
     pub hardware: String,
     /// All other attributes of the interface.
     #[serde(flatten)]
     pub interface: Interface,
+}
+
+impl<'de> Deserialize<'de> for InterfaceAnswers {
+    /// Reads the object twice: `flatten` would read it through a buffer of untyped values, and
+    /// compile all of [`Interface`] a second time for it.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Own {
+            hardware: String,
+        }
+
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let Own { hardware } = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        let interface = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        Ok(Self { hardware, interface })
+    }
 }
 
 impl KernelAnswers {

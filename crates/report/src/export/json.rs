@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use measurement::RecordSet;
 
 use super::{Audience, Export};
+use crate::json;
 
 /// Output format `json`: one indented JSON object. It is a `TestRecord` if there is one record
 /// and no error, else a `RecordSet` with all of them.
@@ -26,9 +27,8 @@ impl Export for Json {
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         match &records.records[..] {
-            [record] if records.error.is_none() => serde_json::to_writer_pretty(&mut *out, record)?,
-            _ => serde_json::to_writer_pretty(&mut *out, records)?,
+            [record] if records.error.is_none() => json::write_indented(record, out),
+            _ => json::write_indented(records, out),
         }
-        writeln!(out)
     }
 }

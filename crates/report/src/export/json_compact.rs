@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use measurement::RecordSet;
 
 use super::{Audience, Export};
+use crate::json;
 
 /// Output format `json-compact`: the object of [`Json`](super::Json) on one line, without spaces.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +26,8 @@ impl Export for JsonCompact {
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         match &records.records[..] {
-            [record] if records.error.is_none() => serde_json::to_writer(&mut *out, record)?,
-            _ => serde_json::to_writer(&mut *out, records)?,
+            [record] if records.error.is_none() => json::write(record, out)?,
+            _ => json::write(records, out)?,
         }
         writeln!(out)
     }

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use measurement::{RecordSet, RunEvent};
 
 use super::{Audience, Export};
+use crate::json;
 
 /// Output format `json-stream`: one JSON object per line, for each event of a run ([`RunEvent`]).
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ impl Export for JsonStream {
 /// # Errors
 /// An error of writing to `out`.
 pub fn write_event(event: &RunEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, event)?;
+    json::write(event, out)?;
     writeln!(out)?;
     out.flush()
 }

@@ -116,7 +116,7 @@ impl Report for JsonReport {
     fn conclude(&mut self, record: &TestRecord) {
         self.summarise(&record.course(), &peer_results(record));
         // A record always serialises: its keys are strings and its numbers finite.
-        let truth = serde_json::to_value(record).unwrap_or_default();
+        let truth = report::json::value(record);
         self.print(&event("linerate", &Tree::from(&truth)));
         self.json.truth(&truth);
     }

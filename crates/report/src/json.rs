@@ -1,0 +1,168 @@
+//! Values as JSON. All that is written goes through one serializer, and is indented afterwards: a
+//! second one would be a second copy of the code that writes a record.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Writes a value as JSON on one line, without a newline at the end.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub(crate) fn write(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
+    Ok(serde_json::to_writer(out, value)?)
+}
+
+/// Writes a value as JSON that is indented by two blanks, and a newline.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub(crate) fn write_indented(
+    value: &(impl Serialize + ?Sized),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut indented = Indented { out, text: Vec::new(), depth: 0, place: Place::Between };
+    write(value, &mut indented)?;
+    indented.text.push(b'\n');
+    indented.pass_on()
+}
+
+/// A value as a tree of JSON; null if its JSON cannot be written, as that of a map whose keys are
+/// no strings.
+pub fn value(value: &impl Serialize) -> Value {
+    let mut text = Vec::new();
+    let written = write(value, &mut text);
+    written.ok().and_then(|()| serde_json::from_slice(&text).ok()).unwrap_or_default()
+}
+
+/// Indents JSON without blanks that is written to it.
+struct Indented<'a> {
+    out: &'a mut dyn Write,
+    /// What is not passed on yet.
+    text: Vec<u8>,
+    depth: usize,
+    place: Place,
+}
+
+/// Where the next byte stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Outside of strings.
+    Between,
+    /// Behind the brace or bracket that begins something.
+    Opened,
+    /// In a string.
+    String,
+    /// In a string, behind a backslash.
+    Escaped,
+}
+
+impl Indented<'_> {
+    fn push(&mut self, byte: u8) {
+        if matches!(self.place, Place::String | Place::Escaped) {
+            self.place = match (self.place, byte) {
+                (Place::String, b'\\') => Place::Escaped,
+                (Place::String, b'"') => Place::Between,
+                _ => Place::String,
+            };
+            return self.text.push(byte);
+        }
+        let is_first = self.place == Place::Opened;
+        self.place = match byte {
+            b'{' | b'[' => Place::Opened,
+            b'"' => Place::String,
+            _ => Place::Between,
+        };
+        let ends = matches!(byte, b'}' | b']');
+        self.depth -= usize::from(ends);
+        // What is empty stays on its line.
+        if is_first != ends {
+            self.break_line();
+        }
+        self.text.push(byte);
+        match byte {
+            b'{' | b'[' => self.depth += 1,
+            b',' => self.break_line(),
+            b':' => self.text.push(b' '),
+            _ => {}
+        }
+    }
+
+    fn break_line(&mut self) {
+        self.text.push(b'\n');
+        self.text.extend(std::iter::repeat_n(b' ', 2 * self.depth));
+    }
+
+    fn pass_on(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.text)?;
+        self.text.clear();
+        Ok(())
+    }
+}
+
+impl Write for Indented<'_> {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        for byte in json {
+            self.push(*byte);
+        }
+        if self.text.len() >= BUFFER {
+            self.pass_on()?;
+        }
+        Ok(json.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pass_on()?;
+        self.out.flush()
+    }
+}
+
+/// The serializer writes a few bytes at a time.
+const BUFFER: usize = 8192;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn indented(value: &Value) -> String {
+        let mut out = Vec::new();
+        write_indented(value, &mut out).expect("a vector takes all");
+        String::from_utf8(out).expect("JSON is UTF-8")
+    }
+
+    #[test]
+    fn what_is_empty_stays_on_its_line() {
+        let value = json!({ "a": [], "b": {}, "c": [{}, [1, "x"]], "d{,:\"\\": "e[\\" });
+        let pretty = serde_json::to_string_pretty(&value).expect("JSON");
+        assert_eq!(indented(&value), format!("{pretty}\n"));
+        assert_eq!(super::value(&value), value);
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".*".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            let map = prop::collection::btree_map(".*", inner.clone(), 0..4);
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(Value::from),
+                map.prop_map(|map| map.into_iter().collect::<serde_json::Map<_, _>>().into()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_indented_as_serde_json_does(value in values()) {
+            let pretty = serde_json::to_string_pretty(&value).expect("JSON");
+            prop_assert_eq!(indented(&value), format!("{pretty}\n"));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Kinds of tasks that show promises: a file each, and its line in [`KINDS`].
+
+use super::task::Task;
+
+mod bench;
+mod conformance;
+mod faults;
+mod fuzz;
+mod proof;
+mod schema;
+mod size;
+mod suite;
+
+/// The task that a text between backticks names; none: there is no such kind.
+pub(crate) fn task(span: &str) -> Option<Task> {
+    KINDS.iter().find_map(|kind| kind(span))
+}
+
+/// The task of its kind that a text names.
+type Kind = fn(&str) -> Option<Task>;
+
+const KINDS: [Kind; 8] = [
+    bench::task,
+    conformance::task,
+    faults::task,
+    fuzz::task,
+    proof::task,
+    schema::task,
+    size::task,
+    suite::task,
+];
