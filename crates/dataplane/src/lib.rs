@@ -15,6 +15,7 @@ mod delay_variation;
 mod exchange;
 mod histogram;
 mod pacing;
+mod payload;
 mod pool;
 mod scratch;
 mod shared_resources;
@@ -37,8 +38,9 @@ pub use exchange::{
     connect_requester, requester, responder,
 };
 pub use pacing::{Batch, EndedBatch, Pacer, PacingStatistics, pacing_report};
+pub use payload::PayloadPattern;
 pub use pool::{OpenStream, Pool, RuntimeStatistics};
-pub use scratch::{BufferKind, BufferPlan, PayloadPattern, Scratch, segments};
+pub use scratch::{BufferKind, BufferPlan, Scratch, segments};
 pub use shared_resources::{SharedResources, preopen_devices};
 pub use stream::{Step, Stream};
 pub use worker_statistics::WorkerStatistics;

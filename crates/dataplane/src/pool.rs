@@ -102,7 +102,7 @@ impl Pool {
         let mpus = cpus.len().min(streams.len()).max(1);
         let statistics: Vec<Arc<WorkerStatistics>> = (0..mpus).map(|_| Arc::default()).collect();
         let shared = statistics.clone();
-        let state = move |mpu: usize| WorkerState::new(memory, Arc::clone(&shared[mpu]));
+        let state = move |mpu: usize| WorkerState::new(memory, mpu, Arc::clone(&shared[mpu]));
         let builder = Builder::new(mpus).name("worker").module(state);
         let builder = if pin { builder.pin(cpus) } else { builder };
         let parties = u32::try_from(streams.len() + 1).unwrap_or(u32::MAX);
@@ -425,7 +425,8 @@ mod tests {
     use linux::epoll::Interest;
 
     use super::*;
-    use crate::scratch::{BufferKind, PayloadPattern, Scratch};
+    use crate::payload::PayloadPattern;
+    use crate::scratch::{BufferKind, Scratch};
     use crate::stream::Step;
 
     #[test]

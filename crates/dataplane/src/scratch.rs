@@ -8,6 +8,7 @@ use linux::udp::{
     MAX_GSO_PAYLOAD, MAX_GSO_SEGMENTS, MAX_GSO_SEGMENTS_SINCE_6_9, ReceiveBatch, SendBatch,
 };
 
+use crate::payload::{Payload, PayloadPattern};
 use crate::worker_statistics::WorkerStatistics;
 
 /// The size and the content of the buffers of one worker thread.
@@ -32,37 +33,13 @@ pub enum BufferKind {
     Segments,
 }
 
-/// The content of the payload that a test sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PayloadPattern {
-    /// Random bytes, so that no link compresses them.
-    Random,
-    /// The ten digits over and over, as `iperf3 --repeating-payload` sends them.
-    Digits,
-}
-
-impl PayloadPattern {
-    /// Makes a payload of `length` bytes with this content.
-    ///
-    /// # Errors
-    /// `ENOSYS`: the kernel has no getrandom(2). [`Self::Digits`] never fails.
-    pub fn bytes(self, length: usize) -> io::Result<Box<[u8]>> {
-        let mut bytes: Box<[u8]> = DIGITS.iter().copied().cycle().take(length).collect();
-        if self == Self::Random {
-            linux::entropy::fill(&mut bytes)?;
-        }
-        Ok(bytes)
-    }
-}
-
 /// The buffers of one worker thread: one payload to send and one buffer to receive into, with their
-/// UDP forms. All streams of the thread share them, so that they stay in its caches.
+/// UDP forms. All streams of the thread share them, so that they stay in its caches. What changes
+/// takes memory when bytes move.
 pub struct Scratch {
-    /// The payload, and behind it the buffer.
-    blocks: Region,
-    /// Bytes of the payload, and the offset of the buffer.
-    payload: usize,
-    buffer: usize,
+    payload: Payload,
+    /// It takes memory as far as something is received.
+    buffer: Region,
     /// The datagrams that UDP senders send. One of one byte in a TCP test.
     pub outgoing: SendBatch,
     /// The slots that UDP receivers read into. One of one byte in a TCP test.
@@ -72,36 +49,36 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    pub(crate) fn new(memory: BufferPlan, statistics: Arc<WorkerStatistics>) -> io::Result<Self> {
+    /// The buffers of MPU `mpu`.
+    pub(crate) fn new(
+        memory: BufferPlan,
+        mpu: usize,
+        statistics: Arc<WorkerStatistics>,
+    ) -> io::Result<Self> {
         let block = memory.block.max(1);
-        let payload = memory.pattern.bytes(block)?;
+        let payload = Payload::of(memory.pattern, block, mpu)?;
         let (slots, slot) = incoming(memory.kind, block);
         let (datagrams, length) = outgoing(memory.kind, block);
-        let (sent, received) =
-            if memory.kind == BufferKind::Blocks { (block, block) } else { (0, 0) };
-        // Zero-copy sends may hold the pages of the payload after the call: the buffer, which
-        // changes, lies on other pages.
-        let buffer = sent.next_multiple_of(LARGEST_PAGE);
-        let mut blocks = Region::new(buffer + received)?;
-        blocks[..sent].copy_from_slice(&payload[..sent]);
+        let received = if memory.kind == BufferKind::Blocks { block } else { 0 };
         Ok(Self {
-            blocks,
-            payload: sent,
-            buffer,
-            outgoing: SendBatch::new(datagrams, length, &payload),
+            // Zero-copy sends may hold the pages of the payload after the call: the buffer, which
+            // changes, lies on other pages.
+            buffer: Region::on_small_pages(received)?,
+            outgoing: SendBatch::new(datagrams, length, &payload[..length]),
             incoming: ReceiveBatch::new(slots, slot),
+            payload,
             statistics,
         })
     }
 
     /// The block that TCP senders send.
     pub fn payload(&self) -> &[u8] {
-        &self.blocks[..self.payload]
+        &self.payload
     }
 
     /// The buffer that TCP receivers read into.
     pub fn buffer(&mut self) -> &mut [u8] {
-        &mut self.blocks[self.buffer..]
+        &mut self.buffer
     }
 }
 
@@ -138,9 +115,6 @@ fn incoming(kind: BufferKind, block: usize) -> (usize, usize) {
     }
 }
 
-/// The largest page of all architectures of Linux.
-const LARGEST_PAGE: usize = 64 * 1024;
-const DIGITS: &[u8; 10] = b"0123456789";
 /// One buffer may fill about this much of a second-level cache.
 const BATCH_BYTES: usize = 256 * 1024;
 /// More datagrams in one call gain nothing and delay the last of them.
@@ -159,12 +133,5 @@ mod tests {
     #[test]
     fn a_gso_packet_is_as_long_as_udp_and_the_kernel_allow() {
         assert_eq!([1, 16, 1_460, 40_000, 65_507].map(segments), [64, 64, 44, 1, 1]);
-    }
-
-    #[test]
-    fn digits_repeat_and_random_bytes_do_not() {
-        assert_eq!(&*PayloadPattern::Digits.bytes(12).expect("made"), b"012345678901");
-        let random = PayloadPattern::Random.bytes(64).expect("made");
-        assert!(random != PayloadPattern::Digits.bytes(64).expect("made"));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use linux::memory::Region;
 use linux::payload::SealedPayload;
 
-use crate::scratch::PayloadPattern;
+use crate::payload::PayloadPattern;
 use crate::tcp::Bulk;
 use crate::zerocopy_counters::ZerocopyCounters;
 

@@ -29,9 +29,13 @@ impl mars::Module for WorkerState {
 }
 
 impl WorkerState {
-    pub(crate) fn new(memory: BufferPlan, statistics: Arc<WorkerStatistics>) -> io::Result<Self> {
+    pub(crate) fn new(
+        memory: BufferPlan,
+        mpu: usize,
+        statistics: Arc<WorkerStatistics>,
+    ) -> io::Result<Self> {
         Ok(Self {
-            scratch: Scratch::new(memory, statistics)?,
+            scratch: Scratch::new(memory, mpu, statistics)?,
             streams: 0,
             is_sending_over: false,
             started: None,

@@ -5,8 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 /// Private anonymous memory (mmap(2)), zeroed at first, that does not move when the `Region` is
-/// moved. A large region is aligned to 2 MiB and asks for huge pages (`MADV_HUGEPAGE`,
-/// madvise(2)); the kernel may refuse.
+/// moved. It takes memory as far as it is touched.
 #[derive(Debug)]
 pub struct Region {
     start: NonNull<u8>,
@@ -21,13 +20,27 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Maps a region of `length` zeroed bytes.
+    /// Maps a region of `length` zeroed bytes. A large one is aligned to 2 MiB and asks for huge
+    /// pages (`MADV_HUGEPAGE`, madvise(2)), each of which is taken as a whole; the kernel may
+    /// refuse.
     ///
     /// # Errors
     /// `ENOMEM` if there is no memory, or the limit of mappings or of address space is
     /// reached (mmap(2)).
     pub fn new(length: usize) -> io::Result<Self> {
-        let is_large = length >= WORTH_A_HUGE_PAGE;
+        Self::map(length, length >= WORTH_A_HUGE_PAGE)
+    }
+
+    /// Maps a region of `length` zeroed bytes of which perhaps little is touched: it asks for no
+    /// huge pages.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn on_small_pages(length: usize) -> io::Result<Self> {
+        Self::map(length, false)
+    }
+
+    fn map(length: usize, is_large: bool) -> io::Result<Self> {
         let align = if is_large { HUGE_PAGE } else { 1 };
         let room = length.max(1).next_multiple_of(align) + align - 1;
         let protection = libc::PROT_READ | libc::PROT_WRITE;

@@ -39,6 +39,11 @@ pub fn exists(process: i32) -> bool {
     done == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
+/// Stack of a thread that waits most of the time, of which there may be thousands. A stack of
+/// 2 MiB, the usual size, is one huge page where these are on (`transparent_hugepage/enabled`),
+/// and wholly in memory as soon as it is touched.
+pub const STACK_BYTES: usize = 512 * 1024;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -144,6 +144,7 @@ impl Builder {
             };
             let (started, start) = channel();
             let thread = std::thread::Builder::new().name(format!("{}-{index}", self.name));
+            let thread = thread.stack_size(linux::process::STACK_BYTES);
             context.threads.push(thread.spawn(move || mpu_thread.run(&started))?);
             // A thread that ends without a message has panicked.
             let id = start.recv().unwrap_or_else(|_| Err(io::Error::other("a module panicked")))?;

@@ -86,6 +86,7 @@ impl HostSampler {
     pub(crate) fn start(test: SampledTest) -> Option<Self> {
         let (orders, heard) = channel();
         let thread = std::thread::Builder::new().name("host-sampler".to_owned());
+        let thread = thread.stack_size(linux::process::STACK_BYTES);
         // It stays in the network namespace of this thread.
         let thread = thread.spawn(move || SamplerThread::new(test).serve(&heard)).ok()?;
         let sampler = Self { orders, thread };

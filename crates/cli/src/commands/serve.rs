@@ -9,7 +9,9 @@ use host::PerfAccess;
 use linux::event::StopSignals;
 use measurement::{BitRate, ByteSize};
 use session::Server;
-use session::server::{Evidence, Limits, Log, Order, RateLimit, ServerOptions, SessionOptions};
+use session::server::{
+    Evidence, Limits, Log, Order, RateLimit, ServerOptions, SessionOptions, Yielding,
+};
 
 use crate::flags::ServeFlags;
 use crate::lines::Lines;
@@ -112,6 +114,11 @@ fn order(flags: &ServeFlags) -> Order {
             .memory
             .filter(|most| most.bytes() > 0)
             .map_or_else(default_memory, ByteSize::bytes),
+        // With --one-off the one test is whose came first.
+        yielding: (!flags.order.one_off).then_some(Yielding {
+            below: flags.order.yield_below,
+            after: Some(flags.order.yield_after).filter(|after| !after.is_zero()),
+        }),
     }
 }
 

@@ -54,6 +54,12 @@ pub(crate) struct OrderFlags {
     /// One test at a time as iperf3's server: further clients are told that it is busy
     #[arg(long, conflicts_with_all = ["queue", "max_sessions"], env = "LINERATE_ONE_AT_A_TIME", value_parser = BoolishValueParser::new())]
     pub(crate) one_at_a_time: bool,
+    /// End a test that moves less than this when another client needs its place; 0: never
+    #[arg(long, default_value = "10K", env = "LINERATE_YIELD_BELOW", value_name = "RATE")]
+    pub(crate) yield_below: BitRate,
+    /// End a test that has run so long when another client needs its place; 0: never
+    #[arg(long, default_value = "10m", env = "LINERATE_YIELD_AFTER", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) yield_after: Duration,
     /// Tell a client how many others there were, but not who
     #[arg(long, env = "LINERATE_HIDE_PEERS", value_parser = BoolishValueParser::new())]
     pub(crate) hide_peers: bool,

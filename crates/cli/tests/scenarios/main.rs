@@ -25,4 +25,5 @@ mod rates;
 mod service;
 mod serving;
 mod several;
+mod siege;
 mod support;

@@ -49,21 +49,21 @@ impl Slots {
 /// Buffers for datagrams of one length that are sent with one call (sendmmsg(2)).
 pub struct SendBatch {
     slots: Slots,
+    /// What each slot is filled with when it is first used.
+    pattern: Box<[u8]>,
+    /// Slots that are filled.
+    filled: usize,
     /// State for sending them with GSO.
     pub(super) pieces: Pieces,
 }
 
 impl SendBatch {
-    /// Buffers for `count` datagrams of `length` bytes, both at least 1, filled with `pattern`
-    /// repeatedly.
+    /// Buffers for `count` datagrams of `length` bytes, both at least 1, each filled with `pattern`
+    /// repeatedly, when it is first used.
     pub fn new(count: usize, length: usize, pattern: &[u8]) -> Self {
-        let mut slots = Slots::new(count.max(1), length.max(1));
-        for chunk in slots.payload.chunks_mut(pattern.len().max(1)) {
-            let (filled, _) = pattern.split_at(chunk.len().min(pattern.len()));
-            chunk[..filled.len()].copy_from_slice(filled);
-        }
+        let slots = Slots::new(count.max(1), length.max(1));
         let pieces = Pieces::new(slots.payload.len(), slots.length);
-        Self { slots, pieces }
+        Self { slots, pattern: pattern.into(), filled: 0, pieces }
     }
 
     /// Capacity of the batch in datagrams.
@@ -81,7 +81,24 @@ impl SendBatch {
     /// # Panics
     /// If `index` is not below the capacity.
     pub fn payload_mut(&mut self, index: usize) -> &mut [u8] {
+        if index >= self.filled {
+            self.fill(index + 1);
+        }
         &mut self.slots.payload[index * self.slots.length..][..self.slots.length]
+    }
+
+    /// Fills the first `count` slots, as far as they are not.
+    #[cold]
+    fn fill(&mut self, count: usize) {
+        let Self { slots, pattern, filled, .. } = self;
+        let (length, step) = (slots.length, pattern.len().max(1));
+        for slot in slots.payload[*filled * length..count * length].chunks_exact_mut(length) {
+            for part in slot.chunks_mut(step) {
+                let (from, _) = pattern.split_at(part.len().min(pattern.len()));
+                part[..from.len()].copy_from_slice(from);
+            }
+        }
+        *filled = count;
     }
 
     /// The payload of the first `count` datagrams, which is contiguous, and the state for

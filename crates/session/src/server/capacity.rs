@@ -1,7 +1,7 @@
 //! How much of the system's open files and threads the tests of a server may take, and what
 //! the system would have to give for more.
 
-use super::admission::Cost;
+use super::cost::Cost;
 
 /// What a server may have.
 pub(crate) struct Capacity {

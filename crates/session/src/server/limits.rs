@@ -6,7 +6,7 @@ use std::time::Duration;
 use measurement::units::show_duration;
 use measurement::{BitRate, ByteSize, End, TestPlan, Timestamp, Way};
 
-use super::admission::Cost;
+use super::cost::{Cost, Need};
 use super::metrics::Refusal;
 use crate::preflight::{Shortage, stream_bytes};
 use crate::spec::RunSpec;
@@ -58,6 +58,11 @@ impl Excess {
     fn streams_each_way(most: u16) -> Self {
         let most = format!("{most} in each direction");
         Self::new(Refusal::Streams, &most, "-P")
+    }
+
+    /// Others have taken what the test needs.
+    pub(crate) fn left(why: Refusal) -> Self {
+        Self { why, words: why.to_string() }
     }
 
     /// This host has too little of something.
@@ -132,34 +137,42 @@ impl Limits {
     }
 }
 
-/// What a test takes of the server as long as it is there, with so many `extra_ports`, and
-/// `results` bytes of memory for the peer's results.
-pub(crate) fn cost(spec: &RunSpec, extra_ports: usize, results: u64) -> Cost {
+/// What a test takes of the server, with so many `extra_ports`, and `results` bytes of memory for
+/// the peer's results.
+pub(crate) fn need(spec: &RunSpec, extra_ports: usize, results: u64) -> Need {
     let cpus = linux::host::allowed_cpus().map_or(1, |cpus| cpus.len()) as u64;
     let streams = u64::from(spec.plan.streams_in_all());
     let workers = cpus.min(streams);
+    let calls = calls(&spec.plan);
     // One block to send and one to receive, or batches of datagrams of about that size.
     let payload = 2 * spec.block.bytes().max(LEAST_PAYLOAD);
-    Cost {
-        memory: SESSION_BYTES
-            + results
-            + streams * stream_bytes(spec.plan.transport)
-            + workers * (payload + WORKER_BYTES),
-        descriptors: streams
-            + extra_ports as u64
-            + calls(&spec.plan)
-            + workers * WORKER_DESCRIPTORS
-            + SESSION_DESCRIPTORS,
-        threads: workers + 1,
+    Need {
+        base: Cost {
+            memory: SESSION_BYTES,
+            // A port for the connections that bear one request each.
+            descriptors: SESSION_DESCRIPTORS + extra_ports as u64 + u64::from(calls > 0),
+            threads: 1,
+        },
+        each: Cost {
+            // The results have a row for each.
+            memory: stream_bytes(spec.plan.transport) + results.div_ceil(streams.max(1)),
+            descriptors: 1 + calls,
+            threads: 0,
+        },
+        streams: spec.plan.streams_in_all(),
+        workers: Cost {
+            memory: workers * (payload + WORKER_BYTES),
+            descriptors: workers * WORKER_DESCRIPTORS,
+            threads: workers,
+        },
     }
 }
 
-/// Descriptors for connections that bear one request each, and for the port where they come.
+/// Descriptors of one stream for connections that bear one request each.
 fn calls(plan: &TestPlan) -> u64 {
     let calls = plan.exchange.is_some_and(|exchange| exchange.way == Way::Connection);
-    // Each stream has one more for a moment, between two.
-    let each = dataplane::MAX_PENDING_CONNECTIONS as u64 + 1;
-    if calls { u64::from(plan.streams_in_all()) * each + 1 } else { 0 }
+    // One more for a moment, between two.
+    if calls { dataplane::MAX_PENDING_CONNECTIONS as u64 + 1 } else { 0 }
 }
 
 /// Watches whether a running test keeps to the limits.
@@ -263,6 +276,9 @@ const SESSION_BYTES: u64 = 256 * 1024;
 const WORKER_BYTES: u64 = 64 * 1024;
 /// What it waits with: an epoll, an alarm, a wake.
 const WORKER_DESCRIPTORS: u64 = 3;
+/// What watches this host during a test: a thread, the files that it reads again and again, and
+/// what it has read.
+pub(crate) const SAMPLER: Cost = Cost { memory: 256 * 1024, descriptors: 20, threads: 1 };
 /// Its control connection and what wakes it: streams, hellos and progress.
 const SESSION_DESCRIPTORS: u64 = 7;
 

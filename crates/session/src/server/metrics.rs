@@ -44,11 +44,17 @@ pub enum Refusal {
     Timeout,
     /// The server is being stopped.
     Stopping,
+    /// The test moved next to nothing while another client needed its place (`--yield-below`).
+    Idle,
+    /// The test ran for long while another client needed its place (`--yield-after`).
+    Overtime,
+    /// The client had more tests than its share while another client needed a place.
+    Displaced,
 }
 
 impl Refusal {
     /// All reasons of refusal, in the order of declaration.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Busy,
         Self::Address,
         Self::RateLimited,
@@ -64,6 +70,9 @@ impl Refusal {
         Self::UnknownProtocol,
         Self::Timeout,
         Self::Stopping,
+        Self::Idle,
+        Self::Overtime,
+        Self::Displaced,
     ];
 
     /// Name of the reason in the log and in metrics, e.g. `busy`.
@@ -84,6 +93,9 @@ impl Refusal {
             Self::UnknownProtocol => "unknown_protocol",
             Self::Timeout => "timeout",
             Self::Stopping => "stopping",
+            Self::Idle => "idle",
+            Self::Overtime => "overtime",
+            Self::Displaced => "displaced",
         }
     }
 }
@@ -112,6 +124,9 @@ impl fmt::Display for Refusal {
             Self::UnknownProtocol => "it does not speak iperf3's protocol",
             Self::Timeout => "it did not say what it wants",
             Self::Stopping => "the server stops",
+            Self::Idle => "another client needed the place of a test that moved little",
+            Self::Overtime => "another client needed the place of a test that ran for long",
+            Self::Displaced => "another client needed the place of one of many tests",
         })
     }
 }

@@ -4,8 +4,8 @@
 use measurement::units::group_thousands;
 use measurement::{ByteSize, Direction, TestPlan};
 
-use super::admission::Cost;
 use super::capacity::{files_for, threads_for};
+use super::cost::Cost;
 use super::limits::Excess;
 use super::metrics::Refusal;
 use crate::error::SessionError;

@@ -26,6 +26,7 @@ use crate::server::metrics::{Refusal, ServerMetrics};
 use crate::server::options::ServerOptions;
 use crate::server::shortage::is_shortage;
 use crate::server::start_rate_limit::StartRateLimit;
+use crate::server::stay::Yielding;
 
 /// The sockets of a server's one port.
 pub(crate) struct Listeners {
@@ -77,6 +78,7 @@ impl Acceptor {
         let context = ServerContext {
             address,
             options: options.session.clone(),
+            yielding: options.order.yielding.unwrap_or(Yielding::NEVER),
             registry,
             concurrent: Arc::default(),
             metrics,
@@ -123,6 +125,7 @@ impl Acceptor {
             self.behind |= self.udp_handshake.answer();
             self.see_off();
             self.mind_the_time();
+            self.context.registry.relieve();
             self.sessions.retain(|session| !session.is_finished());
             self.tidy_up();
             if self.is_done() {
@@ -156,8 +159,11 @@ impl Acceptor {
             return Some(Duration::ZERO);
         }
         let due = self.pending.first_due().map(|(at, _)| at);
+        // Those who wait get the place of one that does nothing.
+        let is_queued_for = self.context.registry.is_queued_for();
+        let relief = is_queued_for.then(|| self.context.clock.now().after(RELIEVE_EVERY));
         let deadlines =
-            [due, self.idle_until(), self.pausing_until, self.stops_at, self.tidies_at()];
+            [due, self.idle_until(), self.pausing_until, self.stops_at, self.tidies_at(), relief];
         let deadline = deadlines.into_iter().flatten().min();
         deadline.map(|deadline| deadline.since(self.context.clock.now()))
     }
@@ -323,6 +329,8 @@ const MOST_EVENTS: usize = 256;
 const MOST_AT_ONCE: usize = 64;
 /// How long the system is given to have descriptors again.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How often it is looked for tests that do nothing while others wait.
+const RELIEVE_EVERY: Duration = Duration::from_millis(250);
 /// How long there are no tests before memory is given back.
 const REST: Duration = Duration::from_secs(1);
 /// How long clients may take to close when the server ends.

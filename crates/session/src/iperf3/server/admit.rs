@@ -17,11 +17,11 @@ use super::request_cost;
 use super::test_id::TestId;
 use crate::control::Control;
 use crate::error::SessionError;
-use crate::server::admission::TestClass;
 use crate::server::client_prefix::ClientPrefix;
 use crate::server::log::Served;
 use crate::server::metrics::Refusal;
 use crate::server::shortage;
+use crate::server::test_class::TestClass;
 
 impl Acceptor {
     /// Takes a pending connection as far as it goes; gives it back if more must come. It is watched
@@ -138,9 +138,9 @@ impl Acceptor {
         cookie: Cookie,
         parameters: Parameters,
     ) -> Option<PendingConnection> {
-        let cost = request_cost::cost(&parameters);
+        let need = request_cost::need(&parameters);
         let class = TestClass::for_plan(&parameters.plan);
-        let ticket = match self.context.registry.enter(cookie, from.ip(), cost, class) {
+        let ticket = match self.context.registry.enter(cookie, from.ip(), need, class) {
             Ok(ticket) => ticket,
             Err(why @ (Refusal::Busy | Refusal::Address)) => {
                 self.refuse(from, why);
@@ -148,8 +148,8 @@ impl Acceptor {
                 return Some(PendingConnection::leaving(control, from, self.context.clock.now()));
             }
             Err(why) => {
-                let words =
-                    shortage::words(why, &cost, &self.context.registry.part(), &parameters.plan);
+                let (cost, part) = (need.whole(), self.context.registry.part());
+                let words = shortage::words(why, &cost, &part, &parameters.plan);
                 return Some(self.disappoint(control, from, parameters, why, words));
             }
         };
@@ -207,7 +207,8 @@ impl Acceptor {
                 conversation::serve(*client, &server, &*log);
             }
         };
-        let Ok(session) = std::thread::Builder::new().name("session".to_owned()).spawn(work) else {
+        let thread = std::thread::Builder::new().name("session".to_owned());
+        let Ok(session) = thread.stack_size(linux::process::STACK_BYTES).spawn(work) else {
             return Err(client);
         };
         self.sessions.push(session);

@@ -8,6 +8,7 @@ use crate::clock::Clock;
 use crate::server::concurrent_tests::ConcurrentTests;
 use crate::server::metrics::ServerMetrics;
 use crate::server::options::SessionOptions;
+use crate::server::stay::Yielding;
 
 /// What all tests of a server have in common.
 #[derive(Clone)]
@@ -15,6 +16,8 @@ pub(super) struct ServerContext {
     /// Where the server listens.
     pub(super) address: SocketAddr,
     pub(super) options: SessionOptions,
+    /// Which tests make room for others.
+    pub(super) yielding: Yielding,
     pub(super) registry: Arc<Registry>,
     pub(super) concurrent: Arc<ConcurrentTests>,
     pub(super) metrics: Arc<ServerMetrics>,

@@ -18,12 +18,14 @@ use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{ErrorCode, Parameters, ProtocolError, Server, ServerEvent, ServerPhase};
 
 use super::context::{ServerContext, canonical};
-use super::registry::Ticket;
+use super::registry::{Ticket, Verdict};
+use super::request_cost::error_code;
 use crate::control::Control;
 use crate::host_sampler::Interest;
 use crate::measured::Side;
 use crate::observer::{Introduction, Observer};
 use crate::server::evidence::Evidence;
+use crate::server::limits::Excess;
 use crate::server::log::Log;
 use crate::server::metrics::Refusal;
 use crate::server::options::SessionOptions;
@@ -148,6 +150,9 @@ impl<'a> Conversation<'a> {
                 self.control.machine.terminate();
                 continue;
             }
+            if self.must_end() {
+                continue;
+            }
             match self.control.machine.phase() {
                 ServerPhase::Admission => self.await_turn(),
                 ServerPhase::Opening => self.receive_streams(),
@@ -158,6 +163,26 @@ impl<'a> Conversation<'a> {
                 self.control.machine.refuse(ErrorCode::STREAM_CONNECT, 0);
             }
         }
+    }
+
+    /// Whether the test must end for the sake of others; the client hears why.
+    fn must_end(&mut self) -> bool {
+        let Some(verdict) = self.ticket.verdict().filter(|_| self.refusal.is_none()) else {
+            return false;
+        };
+        let excess = match verdict {
+            Verdict::Displaced(why) => why.words(&self.server.yielding),
+            Verdict::Short(why) => Excess::left(why),
+        };
+        self.refuse_for(excess);
+        true
+    }
+
+    /// Refuses the client, or ends its test, and says why.
+    fn refuse_for(&mut self, excess: Excess) {
+        self.server.metrics.refuse(excess.why);
+        self.control.machine.refuse_because(error_code(excess.why), &excess.words);
+        self.refusal = Some((excess.why, excess.words));
     }
 
     fn begin(&mut self) {

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use linux::event::EventFd;
 use measurement::{StreamOptions, Timestamp};
@@ -17,11 +16,20 @@ use super::pending_connection::send_away;
 use super::test_id::TestId;
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::server::admission::{Admission, Cost, Order, QueuePlace, TestClass};
-use crate::server::client_prefix::ClientPrefix;
+use crate::server::admission::{Admission, Displaced, Newcomer, Order};
+use crate::server::client_prefix::ClientOrigin;
+use crate::server::cost::{Cost, Need};
 use crate::server::handshake_lock::HandshakeLocks;
 use crate::server::metrics::Refusal;
 use crate::server::peer_table::{PeerState, PeerTable};
+use crate::server::stay::Displacement;
+use crate::server::test_class::TestClass;
+
+mod number_set;
+mod ticket;
+
+use number_set::NumberSet;
+pub(super) use ticket::Ticket;
 
 /// A client whose test has ended, and its connection.
 pub(super) type Parting = (Box<Control<Server>>, SocketAddr);
@@ -66,11 +74,23 @@ struct Entry {
     number: u64,
     /// The address of its control connection: UDP goes nowhere else (clause 13.6).
     client: IpAddr,
-    cost: Cost,
+    /// What each of its streams takes.
+    each: Cost,
     /// What its streams need; none: it waits for no streams.
     opening: Option<Opening>,
+    /// Why it must end.
+    verdict: Option<Verdict>,
     arrivals: Sender<Arrival>,
     wake: Arc<EventFd>,
+}
+
+/// Why a test must end that could go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It makes room for others.
+    Displaced(Displacement),
+    /// There is too little of something for its streams.
+    Short(Refusal),
 }
 
 /// The streams that a test waits for.
@@ -79,7 +99,7 @@ struct Opening {
     left: u32,
     kind: Kind,
     /// Streams send their numbers: which of them have come (clause 13.12).
-    numbers: Option<Vec<bool>>,
+    numbers: Option<NumberSet>,
 }
 
 enum Kind {
@@ -144,7 +164,7 @@ impl Registry {
 
     /// Why a client at this address could not test now, whatever it asked for.
     pub(super) fn objection(&self, client: IpAddr) -> Option<Refusal> {
-        self.lock().admission.objection(ClientPrefix::containing(client))
+        self.lock().admission.objection(ClientOrigin::of(client), self.clock.now())
     }
 
     /// What one client may have, all its tests together.
@@ -157,7 +177,7 @@ impl Registry {
         self: &Arc<Self>,
         cookie: Cookie,
         client: IpAddr,
-        cost: Cost,
+        need: Need,
         class: TestClass,
     ) -> Result<Ticket, Refusal> {
         let wake = Arc::new(EventFd::new().map_err(|_| Refusal::Descriptors)?);
@@ -168,17 +188,21 @@ impl Registry {
             return Err(Refusal::Busy);
         }
         let number = tests.next;
-        tests.admission.enter(number, ClientPrefix::containing(client), cost, class)?;
+        let newcomer = Newcomer { number, client: ClientOrigin::of(client), class, need };
+        let (stay, displaced) = tests.admission.enter(&newcomer, self.clock.now())?;
         tests.next += 1;
+        tests.tell(&displaced);
         let (arrivals, receiver) = channel();
+        let (each, wake_too) = (need.each, Arc::clone(&wake));
         let entry =
-            Entry { number, client, cost, opening: None, arrivals, wake: Arc::clone(&wake) };
+            Entry { number, client, each, opening: None, verdict: None, arrivals, wake: wake_too };
         tests.entries.insert(cookie, entry);
         Ok(Ticket {
             registry: Arc::clone(self),
             cookie,
             number,
             client,
+            stay,
             arrivals: receiver,
             wake,
             began: AtomicBool::new(false),
@@ -214,9 +238,10 @@ impl Registry {
         socket: TcpStream,
     ) -> Option<TcpStream> {
         let mut tests = self.lock();
-        let Some(entry) = tests.entries.get_mut(cookie) else { return Some(socket) };
-        if matches!(entry.awaits(), Some(Kind::Tcp)) && entry.takes(index) {
-            entry.deliver(Arrival { index, socket: ArrivalSocket::Tcp(socket) });
+        let Some(entry) = tests.entries.get(cookie) else { return Some(socket) };
+        let is_awaited = matches!(entry.awaits(), Some(Kind::Tcp)) && entry.could_take(index);
+        if is_awaited && tests.has_room_for_a_stream(cookie, self.clock.now()) {
+            tests.deliver(cookie, Arrival { index, socket: ArrivalSocket::Tcp(socket) });
         } else {
             send_away(&socket);
         }
@@ -265,13 +290,26 @@ impl Registry {
         socket: UdpSocket,
     ) {
         let mut tests = self.lock();
-        let Tests { entries, peers, .. } = &mut *tests;
-        if let Some(entry) = entries.get_mut(test).filter(|entry| entry.opening.is_some())
-            && entry.takes(index)
-        {
-            peers.add(source, entry.number);
-            entry.deliver(Arrival { index, socket: ArrivalSocket::Udp(socket) });
+        let Some(entry) = tests.entries.get(test) else { return };
+        let (number, is_awaited) = (entry.number, entry.could_take(index));
+        if is_awaited && tests.has_room_for_a_stream(test, self.clock.now()) {
+            tests.peers.add(source, number);
+            tests.deliver(test, Arrival { index, socket: ArrivalSocket::Udp(socket) });
         }
+    }
+
+    /// Ends tests that do nothing while others wait for their place.
+    pub(super) fn relieve(&self) {
+        let mut tests = self.lock();
+        if tests.admission.waiting().next().is_some() {
+            let displaced = tests.admission.relieve(self.clock.now());
+            tests.tell(&displaced);
+        }
+    }
+
+    /// Whether tests wait for a place.
+    pub(super) fn is_queued_for(&self) -> bool {
+        self.lock().admission.waiting().next().is_some()
     }
 
     /// Leaves a client whose test has ended to the acceptor.
@@ -326,10 +364,56 @@ impl Tests {
         }
     }
 
+    /// Tells those that make room, and those whose places have changed or whose turn has come.
+    fn tell(&mut self, displaced: &[Displaced]) {
+        if displaced.is_empty() {
+            return;
+        }
+        for entry in self.entries.values_mut() {
+            let own = displaced.iter().find(|(number, _)| *number == entry.number);
+            if let Some((_, why)) = own {
+                entry.opening = None;
+                entry.verdict = Some(Verdict::Displaced(*why));
+            }
+            if own.is_some() {
+                entry.wake.notify();
+            }
+        }
+        let waiting: Vec<_> = self.admission.waiting().collect();
+        for number in waiting {
+            self.wake(number);
+        }
+    }
+
+    /// Books one more stream of a test; if there is no room for it, the test must end.
+    fn has_room_for_a_stream(&mut self, cookie: &Cookie, now: Timestamp) -> bool {
+        let Some(entry) = self.entries.get(cookie) else { return false };
+        match self.admission.grow(entry.number, entry.each, now) {
+            Ok(displaced) => {
+                self.tell(&displaced);
+                true
+            }
+            Err(why) => {
+                if let Some(entry) = self.entries.get_mut(cookie) {
+                    entry.opening = None;
+                    entry.verdict.get_or_insert(Verdict::Short(why));
+                    entry.wake.notify();
+                }
+                false
+            }
+        }
+    }
+
+    fn deliver(&mut self, cookie: &Cookie, arrival: Arrival) {
+        if let Some(entry) = self.entries.get_mut(cookie) {
+            entry.deliver(arrival);
+        }
+    }
+
     fn remove(&mut self, cookie: &Cookie, now: Timestamp) {
         let Some(entry) = self.entries.remove(cookie) else { return };
         let waiting: Vec<_> = self.admission.waiting().collect();
-        self.admission.leave(entry.number, ClientPrefix::containing(entry.client), entry.cost);
+        self.admission.leave(entry.number, now);
         // Their places have changed, or their turn has come.
         for number in waiting {
             self.wake(number);
@@ -354,150 +438,23 @@ impl Entry {
     fn could_take(&self, index: Option<u32>) -> bool {
         let Some(opening) = &self.opening else { return false };
         match (&opening.numbers, index) {
-            (Some(come), Some(index)) => come.get(index as usize).is_some_and(|come| !come),
+            (Some(come), Some(index)) => come.awaits(index),
             (None, None) => true,
             _ => false,
         }
     }
 
-    /// Takes the stream with that number, or without one, if it is waited for; whether it was.
-    fn takes(&mut self, index: Option<u32>) -> bool {
-        let takes = self.could_take(index);
-        let numbers = self.opening.as_mut().and_then(|opening| opening.numbers.as_mut());
-        if let (true, Some(come), Some(index)) = (takes, numbers, index) {
-            come[index as usize] = true;
-        }
-        takes
-    }
-
     fn deliver(&mut self, arrival: Arrival) {
         if let Some(opening) = &mut self.opening {
             opening.left = opening.left.saturating_sub(1);
+            if let (Some(come), Some(index)) = (&mut opening.numbers, arrival.index) {
+                come.note(index);
+            }
         }
         self.opening.take_if(|opening| opening.left == 0);
         // A test that has just ended needs no more streams.
         _ = self.arrivals.send(arrival);
         self.wake.notify();
-    }
-}
-
-/// One test's place in the registry, given up when dropped.
-pub(super) struct Ticket {
-    registry: Arc<Registry>,
-    cookie: Cookie,
-    number: u64,
-    client: IpAddr,
-    arrivals: Receiver<Arrival>,
-    wake: Arc<EventFd>,
-    began: AtomicBool,
-    /// It has given its place up.
-    has_left: bool,
-}
-
-impl Ticket {
-    /// Which test it is.
-    pub(super) const fn id(&self) -> TestId {
-        TestId { cookie: self.cookie, number: self.number }
-    }
-
-    /// Whether others wait for this test to end.
-    pub(super) fn is_queued_for(&self) -> bool {
-        self.registry.lock().admission.waiting().next().is_some()
-    }
-
-    /// Where the test stands in the queue; none: it may run.
-    pub(super) fn place(&self) -> Option<QueuePlace> {
-        self.registry.lock().admission.place(self.number)
-    }
-
-    /// Takes the handshake lock of this address, for hellos that bear no
-    /// token; whether this test holds it. If not, [`Self::wake`] becomes readable when it does.
-    pub(super) fn takes_handshake_lock(&self) -> bool {
-        let mut tests = self.registry.lock();
-        let has_it = tests.locks.ask(self.client, self.number);
-        if !has_it && let Some(holder) = tests.locks.holder(self.client) {
-            // It is not alone any more.
-            tests.wake(holder);
-        }
-        has_it
-    }
-
-    /// How long this test may hold the lock while others wait, beside some round
-    /// trips; none: no test waits for it.
-    pub(super) fn patience_of_others(&self) -> Option<Duration> {
-        self.registry.lock().locks.patience(self.client, self.number)
-    }
-
-    /// The test begins.
-    pub(super) fn begin(&self) {
-        self.began.store(true, SeqCst);
-    }
-
-    /// Lets streams come by TCP.
-    pub(super) fn open_tcp(&self, streams: u32, numbering: Numbering) {
-        self.open(streams, Kind::Tcp, numbering);
-    }
-
-    /// Lets streams come by UDP. Their hellos bear `token`, or none if it is this test's
-    /// turn.
-    pub(super) fn open_udp(
-        &self,
-        streams: u32,
-        options: &StreamOptions,
-        token: Option<HelloToken>,
-        numbering: Numbering,
-    ) {
-        self.open(streams, Kind::Udp { options: options.clone(), token }, numbering);
-    }
-
-    fn open(&self, left: u32, kind: Kind, numbering: Numbering) {
-        let numbers = (numbering == Numbering::Explicit).then(|| vec![false; left as usize]);
-        let opening = Opening { left, kind, numbers };
-        if let Some(entry) = self.registry.lock().entries.get_mut(&self.cookie) {
-            entry.opening = Some(opening);
-        }
-    }
-
-    /// Lets no more streams come.
-    pub(super) fn close(&self) {
-        let mut tests = self.registry.lock();
-        if let Some(entry) = tests.entries.get_mut(&self.cookie) {
-            entry.opening = None;
-        }
-        tests.release_handshake_lock(self.client, self.number, true);
-    }
-
-    /// Gives the place up, which the next client may then have; the test is not over before
-    /// the ticket is dropped.
-    pub(super) fn leave(&mut self) {
-        if !std::mem::replace(&mut self.has_left, true) {
-            let now = self.registry.clock.now();
-            self.registry.lock().remove(&self.cookie, now);
-        }
-    }
-
-    /// The next stream that came.
-    pub(super) fn arrival(&self) -> Option<Arrival> {
-        self.arrivals.try_recv().ok()
-    }
-
-    /// Becomes readable when a stream came, a turn has come or the server stops.
-    pub(super) fn wake(&self) -> &EventFd {
-        &self.wake
-    }
-
-    /// Whether the server stops.
-    pub(super) fn is_stopping(&self) -> bool {
-        self.registry.stopping.load(SeqCst)
-            || (self.registry.leaving.load(SeqCst) && !self.began.load(SeqCst))
-    }
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        self.leave();
-        self.registry.served.fetch_add(usize::from(self.began.load(SeqCst)), SeqCst);
-        self.registry.changed.notify();
     }
 }
 

@@ -3,9 +3,9 @@
 
 use dataplane::SequenceWidth;
 use measurement::Transport;
-use protocol::iperf3::{ErrorCode, Parameters, Results};
+use protocol::iperf3::{Announcement, ErrorCode, Parameters, Results};
 
-use crate::server::admission::Cost;
+use crate::server::cost::Need;
 use crate::server::limits;
 use crate::server::metrics::Refusal;
 use crate::spec::RunSpec;
@@ -16,10 +16,15 @@ pub(super) fn run_spec(parameters: &Parameters) -> RunSpec {
     RunSpec { plan: parameters.plan.clone(), block: parameters.block(), sequence_width }
 }
 
-/// What a test takes of the server as long as it is there.
-pub(super) fn cost(parameters: &Parameters) -> Cost {
+/// What a test takes of the server.
+pub(super) fn need(parameters: &Parameters) -> Need {
     let results = Results::most_memory(parameters.plan.streams_in_all());
-    limits::cost(&run_spec(parameters), extra_ports(parameters), results)
+    let need = limits::need(&run_spec(parameters), extra_ports(parameters), results);
+    let announced = parameters.announcement.as_ref().map(Announcement::shared);
+    if announced.is_some_and(|known| known.knows_evidence()) {
+        return Need { workers: need.workers.plus(limits::SAMPLER), ..need };
+    }
+    need
 }
 
 /// Extra ports that are opened for a test: those it asks for, but no more than it can
@@ -39,7 +44,11 @@ pub(super) const fn error_code(why: Refusal) -> ErrorCode {
         Refusal::Rate => ErrorCode::TOTAL_RATE,
         // iperf3 has no number of its own for bytes.
         Refusal::Bytes | Refusal::Duration => ErrorCode::SERVER_DURATION,
-        Refusal::Memory | Refusal::Descriptors | Refusal::Threads => ErrorCode::RESOURCES,
+        Refusal::Memory | Refusal::Descriptors | Refusal::Threads | Refusal::Displaced => {
+            ErrorCode::RESOURCES
+        }
+        Refusal::Idle => ErrorCode::NOTHING_RECEIVED,
+        Refusal::Overtime => ErrorCode::TIME_IS_UP,
         Refusal::Authentication => ErrorCode::AUTHENTICATION,
         _ => ErrorCode::PARAMETERS,
     }
@@ -52,7 +61,6 @@ const LEAST_AT_A_PORT: u16 = 16;
 mod tests {
     use measurement::plan::PlanDraft;
     use measurement::{ByteSize, Direction};
-    use protocol::iperf3::Announcement;
 
     use super::*;
     use crate::preflight::stream_bytes;
@@ -78,7 +86,7 @@ mod tests {
             let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
             draft.streams = streams;
             let plan = draft.check().expect("a plan");
-            cost(&Parameters::new(&plan, ByteSize::from_bytes(1000))).memory
+            need(&Parameters::new(&plan, ByteSize::from_bytes(1000))).whole().memory
         };
         for streams in [1, 128, 10_000, u16::MAX] {
             let results = Results::most_memory(streams.into());

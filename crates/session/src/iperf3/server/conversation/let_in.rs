@@ -59,6 +59,7 @@ impl Conversation<'_> {
         let ports = self.open_extra_ports();
         setup.gathering.offer(ports, &mut self.control.machine);
         self.stage = Stage::Opening(setup);
+        self.tell_until_when_it_may_open();
         self.control.machine.accept(token, now);
     }
 

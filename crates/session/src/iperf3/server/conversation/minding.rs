@@ -10,6 +10,7 @@ use super::{Conversation, Stage};
 use crate::iperf3::results::{final_streams, peer_evidence, results};
 use crate::iperf3::server::request_cost::error_code;
 use crate::server::concurrent_tests::Presence;
+use crate::server::stay::GRACE;
 use crate::spec::Sent;
 
 impl Conversation<'_> {
@@ -22,6 +23,7 @@ impl Conversation<'_> {
         if running.trial.tick(now) {
             self.observer.sampled(&running.trial.course());
         }
+        running.look_at_pace(now, self.ticket.stay());
         let failure = running.failure(now, &self.server.options);
         if running.trial.time_is_up_at().is_some_and(|end| now >= end.after(OVERTIME)) {
             running.trial.stop(clock);
@@ -52,6 +54,8 @@ impl Conversation<'_> {
         }
         trial.stop(clock);
         trial.end_streams();
+        // What is left to do does not take long.
+        self.ticket.stay().be_busy_until(clock.now().after(GRACE));
         let sent = final_streams(trial.sent());
         self.control.machine.request_results(sent, clock.now());
     }

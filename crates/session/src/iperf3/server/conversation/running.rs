@@ -9,7 +9,9 @@ use crate::server::concurrent_tests::Presence;
 use crate::server::deferred::Deferred;
 use crate::server::limits::{Excess, Watch};
 use crate::server::options::SessionOptions;
+use crate::server::pace::Pace;
 use crate::server::progress::Progress;
+use crate::server::stay::Stay;
 use crate::spec::RunSpec;
 use crate::trial::Trial;
 
@@ -20,6 +22,8 @@ pub(super) struct Running {
     pub(super) presence: Option<Presence>,
     watch: Watch,
     progress: Option<Progress>,
+    /// Whether it moves enough to keep its place when others need it.
+    pace: Pace,
     /// Nothing was received for too long.
     silence: Deferred,
     /// The client should have ended the test.
@@ -56,13 +60,14 @@ impl Running {
         trial: Trial,
         presence: Option<Presence>,
         options: &SessionOptions,
-        spec: &RunSpec,
+        (spec, pace): (&RunSpec, Pace),
     ) -> Self {
         Self {
             trial,
             presence,
             watch: Watch::new(&options.limits),
             progress: options.stall.map(|patience| Progress::new(patience, spec)),
+            pace,
             silence: Deferred::default(),
             grace: Deferred::default(),
             peer_streams: Vec::new(),
@@ -79,7 +84,17 @@ impl Running {
         let progress = self.progress.as_ref().map(Progress::next_look);
         let (silence, grace) = (self.silence.next_look(), self.grace.next_look());
         let looks = [overtime, trial.next_tick(), grace, silence, progress];
-        looks.into_iter().chain([self.watch.next_look()]).flatten().min()
+        let pace = trial.stopped_at().is_none().then(|| self.pace.next_look());
+        let further = [self.watch.next_look(), pace];
+        looks.into_iter().chain(further).flatten().min()
+    }
+
+    /// Tells others whether it moves enough to keep its place.
+    pub(super) fn look_at_pace(&mut self, now: Timestamp, stay: &Stay) {
+        let trial = &self.trial;
+        if trial.stopped_at().is_none() {
+            self.pace.look(now, trial.pause(), || trial.moved(), stay);
+        }
     }
 
     /// Why the server ends it now, if it does.

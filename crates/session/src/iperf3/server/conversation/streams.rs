@@ -13,7 +13,9 @@ use super::setup::StreamSetup;
 use super::{Conversation, Stage};
 use crate::error::SessionError;
 use crate::iperf3::server::registry::{Arrival, ArrivalSocket};
-use crate::iperf3::server::request_cost::{error_code, run_spec};
+use crate::iperf3::server::request_cost::{error_code, need, run_spec};
+use crate::server::limits::Excess;
+use crate::server::pace::Pace;
 use crate::server::setup_deadline::{Conditions, QUEUED_PATIENCE};
 use crate::server::shortage;
 use crate::socket_options::tcp_options;
@@ -33,15 +35,24 @@ impl Conversation<'_> {
         }
     }
 
+    /// While its streams come as they must if others wait, the test keeps its place.
+    pub(super) fn tell_until_when_it_may_open(&self) {
+        let Stage::Opening(setup) = &self.stage else { return };
+        let limit = setup.gathering.limit(self.conditions(Some(QUEUED_PATIENCE)));
+        self.ticket.stay().be_busy_until(limit);
+    }
+
     /// When more streams must have come.
     pub(super) fn opening_limit(&self, setup: &StreamSetup) -> Timestamp {
         let of_lock_waiters = self.ticket.patience_of_others();
         let of_the_queue = self.ticket.is_queued_for().then_some(QUEUED_PATIENCE);
-        setup.gathering.limit(Conditions {
-            transport: self.parameters.plan.transport,
-            rtt: self.setting.rtt,
-            others: [of_lock_waiters, of_the_queue].into_iter().flatten().min(),
-        })
+        let others = [of_lock_waiters, of_the_queue].into_iter().flatten().min();
+        setup.gathering.limit(self.conditions(others))
+    }
+
+    fn conditions(&self, others: Option<Duration>) -> Conditions {
+        let transport = self.parameters.plan.transport;
+        Conditions { transport, rtt: self.setting.rtt, others }
     }
 
     /// Takes the streams that came; whether more are to come.
@@ -65,6 +76,7 @@ impl Conversation<'_> {
             setup.gathering.came(next + 1, now);
             self.control.machine.stream_accepted(now);
         }
+        self.tell_until_when_it_may_open();
         if let Stage::Opening(setup) = &mut self.stage {
             setup.gathering.report(setup.opened.len(), &mut self.control.machine);
         }
@@ -79,10 +91,14 @@ impl Conversation<'_> {
         let mut opened = std::mem::take(&mut setup.opened);
         // Those that send their numbers come in any order.
         opened.sort_by_key(|one| one.id);
+        if let Err(why) = self.ticket.grow(need(&self.parameters).workers) {
+            return self.refuse_for(Excess::left(why));
+        }
         let (control, ticket) = (&mut self.control, &self.ticket);
         let mut is_wanted = || {
             control.pump();
-            control.machine.phase() == ServerPhase::Opening && !ticket.is_stopping()
+            let is_opening = control.machine.phase() == ServerPhase::Opening;
+            is_opening && !ticket.is_stopping() && ticket.verdict().is_none()
         };
         let spec = run_spec(&self.parameters);
         match Trial::prepare(spec, opened, self.setting.clone(), &mut is_wanted) {
@@ -108,7 +124,8 @@ impl Conversation<'_> {
         let presence = (!is_probe).then(|| self.server.concurrent.enter(client, trial.counters()));
         trial.start(clock);
         let options = &self.server.options;
-        let running = Running::new(trial, presence, options, &run_spec(&self.parameters));
+        let pace = Pace::new(self.server.yielding.below, &run_spec(&self.parameters), clock.now());
+        let running = Running::new(trial, presence, options, (&run_spec(&self.parameters), pace));
         self.stage = Stage::Running(Box::new(running));
     }
 

@@ -2,17 +2,28 @@
 
 use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
 
 use protocol::iperf3::State;
 
 use super::*;
 use crate::clock::ScriptedClock;
+use crate::server::admission::QueuePlace;
+use crate::server::stay::Yielding;
 
 const COST: Cost = Cost { memory: 1, descriptors: 1, threads: 1 };
+const NEED: Need = Need { base: COST, each: COST, streams: 1, workers: COST };
 const MOST: Cost = Cost { memory: 100, descriptors: 100, threads: 100 };
 
 fn registry(running: usize) -> (Arc<Registry>, Arc<ScriptedClock>) {
-    let order = Order { running, waiting: 9, per_address: 9, starts: 9, memory: 100 };
+    let order = Order {
+        running,
+        waiting: 9,
+        per_address: 9,
+        starts: 9,
+        memory: 100,
+        yielding: Some(Yielding::NEVER),
+    };
     let clock = Arc::new(ScriptedClock::at(Timestamp::from_nanos(1)));
     let registry = Registry::new(order, MOST, Arc::<ScriptedClock>::clone(&clock));
     (Arc::new(registry.expect("an eventfd")), clock)
@@ -27,7 +38,7 @@ fn address(last: u8) -> IpAddr {
 }
 
 fn enter(registry: &Arc<Registry>, number: u8, client: IpAddr) -> Ticket {
-    match registry.enter(cookie(number), client, COST, TestClass::Regular) {
+    match registry.enter(cookie(number), client, NEED, TestClass::Regular) {
         Ok(ticket) => ticket,
         Err(why) => panic!("{why}"),
     }
@@ -145,7 +156,7 @@ fn a_place_is_free_again_when_its_ticket_is_dropped() {
     let (registry, _) = registry(1);
     let (one, two) = (enter(&registry, 1, address(1)), enter(&registry, 2, address(2)));
     assert!(
-        registry.enter(cookie(1), address(3), COST, TestClass::Regular).is_err(),
+        registry.enter(cookie(1), address(3), NEED, TestClass::Regular).is_err(),
         "the same cookie"
     );
     assert_eq!(one.place(), None);
