@@ -17,6 +17,7 @@ use session::client::Watching;
 
 use super::{Next, Purpose, Row, RowRate, Task, Trial};
 
+mod disturbance;
 mod points;
 
 use self::points::{Point, Points};
@@ -44,7 +45,8 @@ impl<'a> RateChoice<'a> {
     pub(super) fn new(plan: &'a TestPlan, before: &[Trial], trials: &'a [Trial]) -> Self {
         let all = trials.iter().enumerate();
         let points = all.filter_map(|(index, trial)| Point::of_trial(index, trial)).collect();
-        Self { plan, known: known_rate(plan, before), trials, points: Points::new(points) }
+        let known = known_rate(plan, before);
+        Self { plan, known, trials, points: Points::new(points, known) }
     }
 
     /// The next trial, or [`Next::Done`]: then [`Self::row`] is to run.
@@ -105,6 +107,10 @@ impl<'a> RateChoice<'a> {
     /// The next rate that narrows the search; none: it is narrow enough.
     fn rate_step(&self) -> Option<Step> {
         let usual = |rate| Some(Step { rate, length: self.usual_length() });
+        if let Some(rate) = self.points.disturbed() {
+            let rate = rate.bits_per_second() as f64;
+            return Some(Step { rate, length: (self.usual_length() * 2).min(CONFIRMS) });
+        }
         if let Some((rate, datagrams)) = self.points.doubtful() {
             let bits = datagrams * self.datagram_bits();
             let length = Duration::try_from_secs_f64(bits / rate).unwrap_or(CONFIRMS);
