@@ -125,7 +125,11 @@ impl<'a> RateChoice<'a> {
             (Some(low), None) if self.known.is_some() && self.points.len() == 1 => {
                 usual(low.rate * LITTLE)
             }
-            (Some(low), None) => usual(low.rate * if self.known.is_some() { TWICE } else { UP }),
+            // What earlier rows got may be far from it.
+            (Some(low), None) if self.known.is_some() && self.points.len() <= FEW => {
+                usual(low.rate * TWICE)
+            }
+            (Some(low), None) => usual(low.rate * UP),
             (None, Some(high)) if self.points.len() >= MOST_FAILED || high.rate <= LEAST => None,
             (None, Some(high)) => usual(high.lower()),
             (Some(low), Some(high)) => self.points.between(&low, &high).and_then(usual),
@@ -240,6 +244,8 @@ const LITTLE: f64 = 1.1;
 const TWICE: f64 = 2.0;
 /// Where nothing is known: twice would leave no time for paths of 10 Gbit/s.
 const UP: f64 = 4.0;
+/// Trials above a known rate, after which it is as if none were known.
+const FEW: usize = 3;
 /// Trials without any success before the search gives up.
 const MOST_FAILED: usize = 5;
 /// Of a trial. Several times as long as a CPU may be late.
