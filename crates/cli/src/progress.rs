@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measurement::record::StreamRecord;
 use measurement::units::group_thousands;
 use measurement::{Course, End, Peer, TestPlan, TestRecord, Transport};
+use report::rates::UnitFormat;
 use report::screen::{self, Moved};
 use session::{Glimpse, Place};
 
@@ -47,11 +48,14 @@ pub(crate) struct Progress {
     of: Option<usize>,
     /// The test that runs.
     current: Option<TestBar>,
+    /// That of rates.
+    unit: UnitFormat,
 }
 
 impl Progress {
     pub(crate) const fn new(detail: Detail) -> Self {
-        Self { detail, rows: None, ended: 0, of: None, current: None }
+        let unit = UnitFormat::Adaptive;
+        Self { detail, rows: None, ended: 0, of: None, current: None, unit }
     }
 
     /// Of so many results.
@@ -59,9 +63,9 @@ impl Progress {
         Self { of: Some(count), ..self }
     }
 
-    /// Prints rows as they end.
+    /// Prints rows as they end, and rates in their unit.
     pub(crate) fn with_rows(self, rows: Rows) -> Self {
-        Self { rows: Some(rows), ..self }
+        Self { unit: rows.unit(), rows: Some(rows), ..self }
     }
 
     /// What prints the rows.
@@ -91,7 +95,7 @@ impl Monitor for Progress {
         match event {
             Event::Begins(task) => {
                 let place = self.place(task);
-                self.current = Some(TestBar::new(task, place, self.detail_of(task)));
+                self.current = Some(TestBar::new(task, place, self.detail_of(task), self.unit));
             }
             Event::Ended(record) => {
                 let Some(bar) = self.current.take() else { return };
@@ -135,10 +139,11 @@ struct TestBar {
     shown: usize,
     /// The wait for its turn was printed.
     waits: bool,
+    unit: UnitFormat,
 }
 
 impl TestBar {
-    fn new(task: &Task, place: String, detail: Detail) -> Self {
+    fn new(task: &Task, place: String, detail: Detail, unit: UnitFormat) -> Self {
         let visible = detail != Detail::Quiet && terminal::can_move();
         let target =
             if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -153,10 +158,11 @@ impl TestBar {
             _ => None,
         };
         let moved = moved(plan);
-        let course = screen::Course::new(short(task), whole, moved);
+        let course = screen::Course::new(short(task), whole, moved, unit);
         let is_result = task.purpose.is_result();
         let since = Instant::now();
-        Self { bar, title, place, detail, is_result, course, moved, since, shown: 0, waits: false }
+        let (shown, waits) = (0, false);
+        Self { bar, title, place, detail, is_result, course, moved, since, shown, waits, unit }
     }
 
     fn show(&mut self, event: &Event<'_>) {
@@ -234,7 +240,7 @@ impl TestBar {
         for direction in intervals {
             let Some(last) = direction.intervals.last() else { continue };
             if self.detail == Detail::Intervals && direction.intervals.len() > self.shown {
-                let text = interval(course.plan, direction.sender, last);
+                let text = interval(course.plan, direction.sender, last, self.unit);
                 let (from, to) = (last.from.as_secs_f64(), last.to.as_secs_f64());
                 let omitted = if last.omitted { " (omitted)" } else { "" };
                 let line = format!("{} {from:7.2}-{to:.2} s  {text}{omitted}", self.title);

@@ -6,6 +6,7 @@ use campaign::Event;
 use measurement::record::StreamRecord;
 use measurement::{Course, End, Peer, RecordSet, TestPlan, TestRecord};
 use report::export::Details;
+use report::rates::UnitFormat;
 use report::screen::{Head, Rest, Screen};
 
 use crate::intervals::interval;
@@ -50,6 +51,11 @@ impl Rows {
         }
     }
 
+    /// That of rates.
+    pub(crate) const fn unit(&self) -> UnitFormat {
+        self.screen.unit()
+    }
+
     /// Prints what stands above the rows as soon as it is known.
     pub(crate) fn show(&mut self, event: &Event<'_>) {
         match event {
@@ -85,7 +91,7 @@ impl Rows {
         for direction in course.intervals {
             for one in direction.intervals.iter().skip(self.intervals) {
                 let (from, to) = (one.from.as_secs_f64(), one.to.as_secs_f64());
-                let moved = interval(course.plan, direction.sender, one);
+                let moved = interval(course.plan, direction.sender, one, self.unit());
                 print(&[format!("  {title}  {from:.1}-{to:.1} s  {moved}")]);
             }
             most = most.max(direction.intervals.len());

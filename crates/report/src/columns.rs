@@ -79,7 +79,7 @@ pub(crate) fn paint(text: &str, emphasis: Emphasis) -> String {
 }
 
 /// A line of a table whose columns have fixed widths: a name at the left, the others at the right.
-/// What is wider than its column takes the room.
+/// What is wider than its column takes the room, after a space.
 pub(crate) fn line(
     indent: usize,
     (name, width): (Cell, usize),
@@ -88,7 +88,8 @@ pub(crate) fn line(
     let padding = |cell: &Cell, width: usize| " ".repeat(width.saturating_sub(cell.width()));
     let mut line = " ".repeat(indent) + &paint(&name.text, name.emphasis) + &padding(&name, width);
     for (cell, width) in cells {
-        line.push_str(&padding(&cell, width));
+        let padding = padding(&cell, width);
+        line.push_str(if padding.is_empty() { " " } else { &padding });
         line.push_str(&paint(&cell.text, cell.emphasis));
     }
     line.trim_end().to_owned()

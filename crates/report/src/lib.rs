@@ -21,6 +21,7 @@ mod notes;
 mod pacing;
 pub mod page;
 mod rate_search;
+pub mod rates;
 mod round_trips;
 mod runs;
 pub mod screen;

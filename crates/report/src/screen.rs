@@ -5,8 +5,8 @@
 //! ```text
 //! linerate  10.24.1.2 -> 10.24.2.2   cubic, MTU 1500, Linux 6.6   4 x 5 s
 //!
-//!                    delivered       on wire      lost    resent   latency     trust
-//!   TCP send       574 Mbit/s    600 Mbit/s         -    0.15 %   +3.5 ms     VALID
+//!                   delivered  on wire     lost   resent  latency    trust
+//!   TCP send     574.3 Mbit/s    600.2        -   0.15 %  +3.5 ms    VALID
 //!
 //!   LIMIT  ...
 //!   TRY    ...
@@ -26,7 +26,8 @@ use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
 
 use crate::columns::{Emphasis, paint};
 use crate::page::wrap;
-use crate::runs::numbered;
+use crate::rates::UnitFormat;
+use crate::runs::{Run, numbered};
 
 pub use course::{Course, Moved};
 pub use head::Head;
@@ -44,6 +45,8 @@ pub struct Screen {
     rest: Rest,
     /// The rate that was asked of all rows.
     asked: Option<BitRate>,
+    /// That of rates.
+    unit: UnitFormat,
 }
 
 /// What rows a screen is for.
@@ -55,6 +58,8 @@ pub struct Shape<'a> {
     pub probed: bool,
     /// Rows are run several times.
     pub repeated: bool,
+    /// That of rates.
+    pub unit: UnitFormat,
 }
 
 /// Where what the screen leaves out is to be found.
@@ -75,7 +80,8 @@ impl Screen {
         let mut asked = shape.plans.iter().map(TestPlan::asked);
         let first = asked.next().flatten();
         let asked = first.filter(|first| asked.all(|other| other == Some(*first)));
-        Self { width, table: Table::new(width, shape), command, rest: Rest::Verbose, asked }
+        let (table, rest, unit) = (Table::new(width, shape), Rest::Verbose, shape.unit);
+        Self { width, table, command, rest, asked, unit }
     }
 
     /// That of records that were stored.
@@ -86,7 +92,7 @@ impl Screen {
         let host = peer.map_or_else(|| "HOST".to_owned(), |peer| peer.address.ip().to_string());
         let rows = numbered(&records.records);
         let repeated = rows.iter().any(|(_, run)| !run.is_empty());
-        let shape = Shape { plans: &plans, probed, repeated };
+        let shape = Shape { plans: &plans, probed, repeated, unit: UnitFormat::Adaptive };
         let mut screen = Self::new(width, &shape, format!("linerate test {host}"));
         let is_searched = records.records.iter().any(|record| record.trials.rate.is_some());
         screen.asked = screen.asked.filter(|_| !is_searched);
@@ -102,6 +108,11 @@ impl Screen {
     /// The rate that was asked of all rows.
     pub const fn asked(&self) -> Option<BitRate> {
         self.asked
+    }
+
+    /// That of rates.
+    pub const fn unit(&self) -> UnitFormat {
+        self.unit
     }
 
     /// A copy that says where the rest is.
@@ -141,24 +152,48 @@ impl Screen {
     /// An error of writing to `out`.
     pub fn close(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         let rows = numbered(&records.records);
+        let above = self.above(records);
+        // Fewer doubts rather than a second screen; where even that is no help, the gravest.
+        let under = (0..=doubts::MOST).rev().map(|most| self.under(records, &rows, most));
+        let fitting = under.clone().find(|under| fits(above.iter().chain(under)));
+        let under = fitting.unwrap_or_else(|| self.under(records, &rows, 1));
+        under.iter().try_for_each(|line| writeln!(out, "{line}"))
+    }
+
+    /// What stands above and in the table.
+    fn above(&self, records: &RecordSet) -> Vec<String> {
+        let Some(first) = records.records.first() else { return Vec::new() };
+        let head = Head::of_record(first, records.records.len(), self.asked);
+        let rows = records.records.iter().flat_map(|record| self.row(record, ""));
+        self.opening(&head).into_iter().chain(rows).collect()
+    }
+
+    /// What stands under the table, with at most so many doubts.
+    fn under(&self, records: &RecordSet, rows: &[Run<'_>], most: usize) -> Vec<String> {
+        let mut lines = searches::lines(rows, self.unit, self.width);
         let blocks = [
             table::summaries(records),
-            searches::lines(&rows, self.width),
-            limits::lines(&rows, self.width),
-            steps::lines(&rows, (&self.command, self.program()), self.width),
-            doubts::lines(&rows, self.width),
+            limits::lines(rows, self.width),
+            steps::lines(rows, (&self.command, self.program()), self.width),
+            doubts::lines(rows, most, self.width),
         ];
-        for block in blocks.iter().filter(|block| !block.is_empty()) {
-            writeln!(out)?;
-            block.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        for block in blocks.into_iter().filter(|block| !block.is_empty()) {
+            lines.push(String::new());
+            lines.extend(block);
         }
-        let footer = wrap(&doubts::footer(&rows, self.rest, self.program()), self.width - INDENT);
-        for (number, line) in footer.iter().enumerate() {
-            let before = if number == 0 { "\n" } else { "" };
-            writeln!(out, "{before}{:INDENT$}{}", "", paint(line, Emphasis::Faint))?;
+        let footer = doubts::footer(rows, most, (self.rest, self.program()));
+        for (number, line) in wrap(&footer, self.width - INDENT).iter().enumerate() {
+            lines.extend((number == 0).then(String::new));
+            lines.push(format!("{:INDENT$}{}", "", paint(line, Emphasis::Faint)));
         }
-        Ok(())
+        lines
     }
+}
+
+/// Whether a person reads so much without scrolling, and in half a minute.
+fn fits<'a>(lines: impl Iterator<Item = &'a String> + Clone) -> bool {
+    let words = lines.clone().map(|line| line.split_whitespace().count()).sum::<usize>();
+    lines.count() <= MOST_LINES && words <= MOST_WORDS
 }
 
 /// Writes the whole screen of stored records.
@@ -203,6 +238,9 @@ fn sentence(text: &str) -> String {
     first + letters.as_str()
 }
 
+/// Of a screen.
+const MOST_LINES: usize = 22;
+const MOST_WORDS: usize = 160;
 /// Spaces before each line.
 const INDENT: usize = 2;
 /// Width of the labels.

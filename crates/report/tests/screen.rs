@@ -1,9 +1,9 @@
 //! The screen of stored runs, at several widths.
 
+use linerate_report::rates::UnitFormat;
 use linerate_report::screen::{Head, Rest, Screen, Shape};
 
-fn records() -> measurement::RecordSet {
-    let text = include_str!("records/four-rows.json");
+fn records(text: &str) -> measurement::RecordSet {
     let mut records: measurement::RecordSet = serde_json::from_str(text).expect("records");
     for record in &mut records.records {
         record.judgement = Some(analysis::judge(record));
@@ -13,10 +13,11 @@ fn records() -> measurement::RecordSet {
 }
 
 /// As it is printed on a terminal of that width, without colours.
-fn screen(width: usize) -> String {
-    let records = records();
+fn screen(text: &str, width: usize) -> String {
+    let records = records(text);
     let plans: Vec<_> = records.records.iter().map(|record| record.plan.clone()).collect();
-    let shape = Shape { plans: &plans, probed: false, repeated: false };
+    let unit = UnitFormat::Adaptive;
+    let shape = Shape { plans: &plans, probed: false, repeated: false, unit };
     let command = "linerate test 10.24.2.2".to_owned();
     let screen = Screen::new(width, &shape, command).with_rest(Rest::Kept);
     let first = &records.records[0];
@@ -37,22 +38,50 @@ fn plain(text: &str) -> String {
     parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
+/// Runs of four rows: a shaped link without the counters of its hosts, one with them, where other
+/// processes were busy, and a loopback.
+const RUNS: [(&str, &str); 3] = [
+    ("four_rows", include_str!("records/four-rows.json")),
+    ("home_router", include_str!("records/home-router.json")),
+    ("loopback", include_str!("records/loopback.json")),
+];
+
 #[test]
 fn a_screen_fits_its_width() {
-    for width in [60, 72, 80, 100, 120] {
-        let screen = screen(width);
-        let is_command = |line: &str| line.contains("here:  ") || line.contains("server:  ");
-        let widest = screen.lines().filter(|line| !is_command(line));
-        let widest = widest.map(|line| line.chars().count()).max().unwrap_or(0);
-        assert!(widest <= width, "{width}: {screen}");
-        let most = if width < 80 { 26 } else { 22 };
-        assert!(screen.lines().count() <= most, "{width}: {screen}");
+    for (name, records) in RUNS {
+        for width in [60, 72, 80, 100, 120] {
+            let screen = screen(records, width);
+            let is_command = |line: &str| line.contains("here:  ") || line.contains("server:  ");
+            let widest = screen.lines().filter(|line| !is_command(line));
+            let widest = widest.map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(widest <= width, "{name} {width}: {screen}");
+        }
+    }
+}
+
+#[test]
+fn a_screen_is_read_in_half_a_minute_and_names_the_limit_at_once() {
+    let words = |text: &str| text.split_whitespace().count();
+    for (name, records) in RUNS {
+        for (width, most) in [(60, 30), (80, 22), (120, 22)] {
+            let screen = screen(records, width);
+            assert!(screen.lines().count() <= most, "{name} {width}: {screen}");
+            assert!(words(&screen) <= 160, "{name} {width}: {} words: {screen}", words(&screen));
+            let (_, under) = screen.split_once("UDP receive").expect("the last row");
+            let (before, limit) = under.split_once("  LIMIT").expect("a limit");
+            let limit = limit.split("\n\n").next().unwrap_or_default();
+            // The row that is cut in two has eight words at most.
+            let until = words(before) + 1 + words(limit);
+            assert!(until <= 60 + 8, "{name} {width}: {until} words: {screen}");
+        }
     }
 }
 
 #[test]
 fn screens_at_three_widths() {
-    for width in [60, 80, 120] {
-        insta::assert_snapshot!(format!("four_rows_{width}"), screen(width));
+    for (name, records) in RUNS {
+        for width in [60, 80, 120] {
+            insta::assert_snapshot!(format!("{name}_{width}"), screen(records, width));
+        }
     }
 }

@@ -76,8 +76,7 @@ fn is_short(record: Option<&TestRecord>) -> bool {
 }
 
 /// What decides where nothing closer does.
-pub(crate) const ANOTHER_HOST: &str =
-    "the same test to another server, to tell the path from this host";
+pub(crate) const ANOTHER_HOST: &str = "a test to another server: it tells the path from this host";
 /// Of a CPU's time. To be calibrated.
 const BUSY: f64 = 0.60;
 const SHORT_SECONDS: f64 = 3.0;

@@ -27,7 +27,7 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
 
 fn in_words(test: &Test<'_>, host: &HostView<'_>, share: f64) -> Finding {
     let (name, share) = (words::host(host.role()), percent(share));
-    let fact = format!("a worker of linerate on {name} waited {share} of the time for a CPU");
+    let fact = format!("a worker on {name} waited {share} of the time for a CPU");
     let sentence = match run_delay::cause(test, host) {
         Cause::OtherEnd => {
             let sentence = format!("{fact}, as both ends share its CPUs; test between two hosts");
@@ -60,7 +60,7 @@ mod tests {
             300_000_000,
         );
         let text = test_record::suspected(&RULE, &record);
-        assert!(text.starts_with("a worker of linerate on the server waited 3.0 %"), "{text}");
+        assert!(text.starts_with("a worker on the server waited 3.0 %"), "{text}");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use session::client::Watching;
 
 use super::{Next, Purpose, Row, RowRate, Task, Trial};
 
+mod disturbance;
 mod points;
 
 use self::points::{Point, Points};
@@ -44,7 +45,8 @@ impl<'a> RateChoice<'a> {
     pub(super) fn new(plan: &'a TestPlan, before: &[Trial], trials: &'a [Trial]) -> Self {
         let all = trials.iter().enumerate();
         let points = all.filter_map(|(index, trial)| Point::of_trial(index, trial)).collect();
-        Self { plan, known: known_rate(plan, before), trials, points: Points::new(points) }
+        let known = known_rate(plan, before);
+        Self { plan, known, trials, points: Points::new(points, known) }
     }
 
     /// The next trial, or [`Next::Done`]: then [`Self::row`] is to run.
@@ -105,6 +107,10 @@ impl<'a> RateChoice<'a> {
     /// The next rate that narrows the search; none: it is narrow enough.
     fn rate_step(&self) -> Option<Step> {
         let usual = |rate| Some(Step { rate, length: self.usual_length() });
+        if let Some(rate) = self.points.disturbed() {
+            let rate = rate.bits_per_second() as f64;
+            return Some(Step { rate, length: (self.usual_length() * 2).min(CONFIRMS) });
+        }
         if let Some((rate, datagrams)) = self.points.doubtful() {
             let bits = datagrams * self.datagram_bits();
             let length = Duration::try_from_secs_f64(bits / rate).unwrap_or(CONFIRMS);
@@ -119,7 +125,11 @@ impl<'a> RateChoice<'a> {
             (Some(low), None) if self.known.is_some() && self.points.len() == 1 => {
                 usual(low.rate * LITTLE)
             }
-            (Some(low), None) => usual(low.rate * if self.known.is_some() { TWICE } else { UP }),
+            // What earlier rows got may be far from it.
+            (Some(low), None) if self.known.is_some() && self.points.len() <= FEW => {
+                usual(low.rate * TWICE)
+            }
+            (Some(low), None) => usual(low.rate * UP),
             (None, Some(high)) if self.points.len() >= MOST_FAILED || high.rate <= LEAST => None,
             (None, Some(high)) => usual(high.lower()),
             (Some(low), Some(high)) => self.points.between(&low, &high).and_then(usual),
@@ -234,6 +244,8 @@ const LITTLE: f64 = 1.1;
 const TWICE: f64 = 2.0;
 /// Where nothing is known: twice would leave no time for paths of 10 Gbit/s.
 const UP: f64 = 4.0;
+/// Trials above a known rate, after which it is as if none were known.
+const FEW: usize = 3;
 /// Trials without any success before the search gives up.
 const MOST_FAILED: usize = 5;
 /// Of a trial. Several times as long as a CPU may be late.

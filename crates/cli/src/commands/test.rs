@@ -49,7 +49,8 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
 fn progress(flags: &TestFlags, plans: &[TestPlan]) -> Progress {
     let repeat = flags.rows.repeat;
     let count = plans.len() * usize::try_from(repeat).unwrap_or(1);
-    let shape = Shape { plans, probed: flags.rows.latency, repeated: repeat > 1 };
+    let unit = flags.unit.unwrap_or_default();
+    let shape = Shape { plans, probed: flags.rows.latency, repeated: repeat > 1, unit };
     let screen = Screen::new(terminal::width(), &shape, typed::command());
     let rows = Rows::new(screen, count, repeat, flags.output.quiet);
     Progress::new(flags.output.detail()).of(count).with_rows(rows)

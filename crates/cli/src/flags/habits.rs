@@ -147,11 +147,7 @@ const INSTEAD: &[(&[&str], &[&str], &str)] = &[
     (CLIENTS, &["-s", "--server"], "type linerate serve on the server"),
     (CLIENTS, &["--sctp", "-X", "--xbind", "--nstreams"], "there is no SCTP: leave it out"),
     (CLIENTS, &["--logfile"], "type > FILE at the end, or --output FILE for the record as JSON"),
-    (
-        CLIENTS,
-        &["-f"],
-        "units follow the size; type --json for bit/s, or linerate iperf3 -c HOST -f m",
-    ),
+    (&[LATENCY, DIAGNOSE], &["-f"], "units follow the size; type --json for bit/s"),
     (&[TEST], &["-d", "--debug", "--dualtest"], "type --bidir for both directions, -v for details"),
     (&[TEST], &["-r", "--tradeoff"], "leave it out: without --bidir directions run in turn"),
     (&[TEST], &["--gsro"], "type --engine gso,gro"),

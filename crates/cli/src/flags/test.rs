@@ -16,13 +16,14 @@ use super::packets::PacketFlags;
 use super::profile::ProfileFlag;
 use super::requirements::RequirementFlags;
 use super::server::ServerFlags;
-use super::values::{parse_pause_of_probes, parse_streams, parse_tag};
+use super::values::{parse_pause_of_probes, parse_streams, parse_tag, parse_unit};
 use crate::exit::UsageError;
 use crate::output::check_writable;
 use crate::progress::Detail;
 use crate::results::{Finish, monitor};
 use campaign::{Monitor, ObservedHost, Requirements};
 use report::export::Export;
+use report::rates::UnitFormat;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
 #[derive(Debug, Args)]
@@ -41,6 +42,10 @@ pub(crate) struct TestFlags {
     pub(crate) packets: PacketFlags,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
+    /// Unit of the rates in the table: k, m, g, t for kbit/s to Tbit/s; K, M, G, T for KiB/s to
+    /// TiB/s [default: as the size suggests]
+    #[arg(short = 'f', long, env = "LINERATE_UNIT", value_name = "LETTER", help_heading = "Output", value_parser = parse_unit)]
+    pub(crate) unit: Option<UnitFormat>,
 }
 
 /// Which rows.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use measurement::plan::MAX_STREAMS;
 use measurement::units::{group_thousands, parse_duration};
+use report::rates::UnitFormat;
 
 /// A number of parallel streams.
 pub(super) fn parse_streams(text: &str) -> Result<u16, String> {
@@ -24,6 +25,11 @@ pub(super) fn parse_pause_of_probes(text: &str) -> Result<Duration, String> {
     let span = parse_duration(text).map_err(|error| error.to_string())?;
     let range = Duration::from_millis(1)..=Duration::from_secs(1);
     if range.contains(&span) { Ok(span) } else { Err("choose between 1ms and 1s".to_owned()) }
+}
+
+/// The unit of rates, by iperf3's letters.
+pub(super) fn parse_unit(text: &str) -> Result<UnitFormat, String> {
+    text.parse().map_err(|_| "type k, m, g or t for bits, K, M, G or T for bytes".to_owned())
 }
 
 /// A label for the record: `key=value`.

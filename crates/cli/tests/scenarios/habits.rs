@@ -358,7 +358,7 @@ const WRONG: [&str; 121] = [
     "test h -d",
     "test h -r",
     "test h -s",
-    "test h -f m",
+    "test h -f x",
     "test h --format m",
     "test h --format jsno",
     "test h --format xml",

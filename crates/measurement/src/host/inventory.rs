@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::units::BitRate;
 
@@ -403,8 +404,16 @@ pub struct Irq {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effective: Vec<u32>,
     /// Number of interrupts since boot, by CPU; a CPU that is offline has none.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "by_number")]
     pub counts: BTreeMap<u32, u64>,
+}
+
+/// A map whose keys are numbers. Below a flattened field serde passes on keys as the text that they
+/// are in JSON, and takes no number from it.
+fn by_number<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<u32, u64>, D::Error> {
+    let texts = BTreeMap::<String, u64>::deserialize(from)?;
+    let number = |key: String| key.parse().map_err(|_| D::Error::custom("a CPU is a number"));
+    texts.into_iter().map(|(key, count)| Ok((number(key)?, count))).collect()
 }
 
 /// A route in the routing table of a host (ip-route(8)).

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use measurement::BitRate;
 
+use crate::rates::{UnitFormat, show};
+
 /// What moved in a step of a running row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
@@ -22,12 +24,18 @@ pub struct Course {
     moved: Moved,
     /// Bytes by the end of each step.
     steps: Vec<(Duration, u64)>,
+    unit: UnitFormat,
 }
 
 impl Course {
     /// One that has not begun.
-    pub const fn new(name: String, whole: Option<Duration>, moved: Moved) -> Self {
-        Self { name, whole, moved, steps: Vec::new() }
+    pub const fn new(
+        name: String,
+        whole: Option<Duration>,
+        moved: Moved,
+        unit: UnitFormat,
+    ) -> Self {
+        Self { name, whole, moved, steps: Vec::new(), unit }
     }
 
     /// So many bytes had moved after that time.
@@ -37,7 +45,7 @@ impl Course {
 
     /// The line: name, picture of the rate, rate, time left, `place` among the rows.
     pub fn line(&self, width: usize, place: &str, unicode: bool) -> String {
-        let rate = self.rate();
+        let rate = show(self.unit, self.rate());
         let what = match self.moved {
             Moved::Arriving => "arriving",
             Moved::Sending => "sent",
@@ -121,8 +129,9 @@ mod tests {
     use super::*;
 
     fn course() -> Course {
-        let mut course =
-            Course::new("TCP send".to_owned(), Some(Duration::from_secs(4)), Moved::Arriving);
+        let whole = Some(Duration::from_secs(4));
+        let unit = UnitFormat::Adaptive;
+        let mut course = Course::new("TCP send".to_owned(), whole, Moved::Arriving, unit);
         for step in 1..=10_u32 {
             let bytes =
                 if step <= 5 { step * 12_500_000 } else { 62_500_000 + (step - 5) * 1_250_000 };

@@ -12,22 +12,22 @@ use crate::runs::Run;
 /// Doubts by one rule, with the rows that they hold for.
 struct Doubt<'a> {
     reason: &'a Reason,
-    names: Vec<String>,
+    rows: Vec<&'a Run<'a>>,
     /// Texts with other numbers, or of other hosts.
     more: usize,
 }
 
-/// The gravest first; some of many.
-pub(super) fn lines(rows: &[Run<'_>], width: usize) -> Vec<String> {
+/// The gravest first, at most so many.
+pub(super) fn lines(rows: &[Run<'_>], most: usize, width: usize) -> Vec<String> {
     let all = doubts(rows);
-    let shown = all.iter().take(MOST).flat_map(|doubt| {
+    let shown = all.iter().take(most).flat_map(|doubt| {
         let stamp = doubt.reason.stamp;
         // What to do about it is one of the details.
         let what = doubt.reason.text.split(';').next().unwrap_or_default();
-        let text = if doubt.names.len() == rows.len() {
+        let text = if doubt.rows.len() == rows.len() {
             sentence(what)
         } else {
-            format!("{}: {what}", doubt.names.join(", "))
+            format!("{}: {what}", limits::names(&doubt.rows, rows))
         };
         labelled(&stamp.to_string(), table::emphasis(stamp), &format!("{text}."), width)
     });
@@ -35,12 +35,11 @@ pub(super) fn lines(rows: &[Run<'_>], width: usize) -> Vec<String> {
 }
 
 /// What the limits say already is not said again.
-fn doubts<'a>(rows: &[Run<'a>]) -> Vec<Doubt<'a>> {
+fn doubts<'a>(rows: &'a [Run<'a>]) -> Vec<Doubt<'a>> {
     let told = |rule: RuleId| limits::rules(rows).contains(&rule);
     let mut all: Vec<Doubt<'a>> = Vec::new();
-    for (record, run) in rows {
-        let name = table::row_name(&record.plan) + run;
-        let reasons = record.judgement.iter().flat_map(|judged| &judged.reasons);
+    for row in rows {
+        let reasons = row.0.judgement.iter().flat_map(|judged| &judged.reasons);
         for reason in reasons.filter(|one| one.stamp != Stamp::Valid && !told(one.rule)) {
             let alike = |one: &&mut Doubt<'_>| {
                 (one.reason.stamp, one.reason.rule) == (reason.stamp, reason.rule)
@@ -48,11 +47,11 @@ fn doubts<'a>(rows: &[Run<'a>]) -> Vec<Doubt<'a>> {
             match all.iter_mut().find(alike) {
                 Some(one) => {
                     one.more += usize::from(one.reason.text != reason.text);
-                    if !one.names.contains(&name) {
-                        one.names.push(name.clone());
+                    if !one.rows.iter().any(|other| std::ptr::eq(*other, row)) {
+                        one.rows.push(row);
                     }
                 }
-                None => all.push(Doubt { reason, names: vec![name.clone()], more: 0 }),
+                None => all.push(Doubt { reason, rows: vec![row], more: 0 }),
             }
         }
     }
@@ -62,13 +61,14 @@ fn doubts<'a>(rows: &[Run<'a>]) -> Vec<Doubt<'a>> {
     all
 }
 
-/// What the screen leaves out, as a count, and where it is.
-pub(super) fn footer(rows: &[Run<'_>], rest: Rest, program: &str) -> String {
+/// What the screen leaves out, as a count, and where it is; `most` doubts are on it.
+pub(super) fn footer(rows: &[Run<'_>], most: usize, (rest, program): (Rest, &str)) -> String {
     let doubts = doubts(rows);
     let more: usize = doubts.iter().map(|one| one.more).sum();
-    let hidden = more + doubts.len().saturating_sub(MOST);
+    let hidden = more + doubts.len().saturating_sub(most);
     let (remarks, unchecked) = notes::counts(rows);
-    let parts = [(hidden, "more doubt"), (remarks, "note"), (unchecked, "check not possible")];
+    let doubt = if most == 0 { "doubt" } else { "more doubt" };
+    let parts = [(hidden, doubt), (remarks, "note"), (unchecked, "check not possible")];
     let counted = parts.iter().filter(|(count, _)| *count > 0);
     let counted: Vec<_> = counted.map(|(count, of)| plural(*count, of)).collect();
     let place = match rest {
@@ -92,4 +92,4 @@ fn plural(count: usize, of: &str) -> String {
 }
 
 /// Doubts of one screen.
-const MOST: usize = 3;
+pub(super) const MOST: usize = 3;

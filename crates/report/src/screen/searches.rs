@@ -1,32 +1,63 @@
-//! The rates that were found for rows of UDP, and what happened above.
+//! What the search for a rate came to, as a footnote to the rows of UDP: that theirs is the highest
+//! rate, and what happened above.
 
+use measurement::RateSearchEnd;
 use measurement::record::RateSearch;
 
-use super::{labelled, table};
-use crate::columns::Emphasis;
+use super::{INDENT, table};
+use crate::page::wrap;
+use crate::rates::{UnitFormat, show};
 use crate::runs::Run;
 
-pub(super) fn lines(rows: &[Run<'_>], width: usize) -> Vec<String> {
-    let found = rows.iter().filter_map(|(record, run)| {
-        let search = record.trials.rate.as_ref()?;
-        Some(format!("{}: {}", table::row_name(&record.plan) + run, told(search)))
+pub(super) fn lines(rows: &[Run<'_>], unit: UnitFormat, width: usize) -> Vec<String> {
+    let mut found: Vec<(String, &RateSearch)> = Vec::new();
+    for (record, _) in rows {
+        let Some(search) = record.trials.rate.as_ref() else { continue };
+        let name = table::row_name(&record.plan);
+        // Of several runs the first tells enough.
+        if found.iter().all(|(other, _)| *other != name) {
+            found.push((name, search));
+        }
+    }
+    let Some((_, first)) = found.first() else { return Vec::new() };
+    let title = title(first);
+    let is_one = found.len() > 1 && found.iter().all(|(_, other)| self::title(other) == title);
+    let each = found.iter().map(|(name, search)| {
+        let above = above(search, unit);
+        if is_one {
+            format!("{}: {above}", name.trim_start_matches("UDP "))
+        } else {
+            format!("{name}: {}; {above}", self::title(search))
+        }
     });
-    let lines = found.enumerate().flat_map(|(number, text)| {
-        let label = if number == 0 { "RATE" } else { "" };
-        labelled(label, Emphasis::Strong, &text, width)
-    });
-    lines.collect()
+    let each = each.collect::<Vec<_>>().join(if is_one { ", " } else { ". " });
+    let text = if is_one { format!("UDP: {title}; {each}") } else { each };
+    let lines = wrap(&format!("{text}."), width - INDENT);
+    lines.iter().map(|line| format!("{:INDENT$}{line}", "")).collect()
 }
 
-fn told(search: &RateSearch) -> String {
-    let held = search.held;
+const fn title(search: &RateSearch) -> &'static str {
+    match (search.end, search.floor) {
+        (_, Some(_)) => "highest rate that loses no more than slow ones",
+        (RateSearchEnd::Loss, None) => "highest rate without loss",
+        (RateSearchEnd::Sender, None) => "highest rate of the sender",
+        (RateSearchEnd::Time, None) => "a rate without loss",
+    }
+}
+
+/// What more led to.
+fn above(search: &RateSearch, unit: UnitFormat) -> String {
     match search.next_above() {
         Some(above) if above.loss > LITTLE => {
-            let lost = table::share(above.loss);
-            format!("{held} with <= 0.1 % loss; at {} {lost} was lost.", above.asked)
+            format!("{} of {} lost", table::share(above.loss), show(unit, above.asked))
         }
-        Some(above) => format!("{held} kept; of {} {} arrived.", above.asked, above.arrived),
-        None => format!("{held} without loss; no more was tried."),
+        Some(above) if search.end == RateSearchEnd::Sender => {
+            format!("{} of {}", show(unit, above.sent), show(unit, above.asked))
+        }
+        Some(above) => {
+            format!("{} of {} arrived", show(unit, above.arrived), show(unit, above.asked))
+        }
+        None => "no more tried".to_owned(),
     }
 }
 

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use measurement::{
-    Direction, DirectionAccount, DirectionOutcome, RecordSet, Stamp, TestPlan, TestRecord,
-    Throughput, Transport,
+    BitRate, Direction, DirectionAccount, DirectionOutcome, RecordSet, Stamp, TestPlan, TestRecord,
+    Transport,
 };
 
 use super::{INDENT, Shape};
 use crate::columns::{Cell, Emphasis, line};
+use crate::rates::{UnitFormat, show};
 
 /// The columns of a table of a width.
 #[derive(Clone, Debug)]
@@ -16,6 +17,16 @@ pub(super) struct Table {
     columns: Vec<&'static Column>,
     /// Width of the names of rows.
     name: usize,
+    /// That of rates.
+    unit: UnitFormat,
+}
+
+/// What a row tells of.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    record: &'a TestRecord,
+    outcome: &'a DirectionOutcome,
+    unit: UnitFormat,
 }
 
 /// One column.
@@ -25,7 +36,7 @@ struct Column {
     width: usize,
     /// Of which tables it is part.
     of: fn(&Kinds) -> bool,
-    cell: fn(&TestRecord, &DirectionOutcome) -> Cell,
+    cell: fn(&Source<'_>) -> Cell,
     /// A narrow terminal has those of the least numbers.
     rank: u8,
 }
@@ -56,7 +67,7 @@ const COLUMNS: &[Column] = &[
 
 impl Table {
     pub(super) fn new(width: usize, shape: &Shape<'_>) -> Self {
-        let Shape { plans, probed, repeated } = *shape;
+        let Shape { plans, probed, repeated, unit } = *shape;
         let has = |transport| plans.iter().any(|plan| plan.transport == transport);
         let kinds = Kinds { tcp: has(Transport::Tcp), udp: has(Transport::Udp), probed };
         let mut columns: Vec<_> = COLUMNS.iter().filter(|column| (column.of)(&kinds)).collect();
@@ -69,7 +80,7 @@ impl Table {
             let Some(last) = columns.iter().map(|column| column.rank).max() else { break };
             columns.retain(|column| column.rank != last);
         }
-        Self { columns, name }
+        Self { columns, name, unit }
     }
 
     pub(super) fn titles(&self) -> String {
@@ -81,7 +92,8 @@ impl Table {
     pub(super) fn row(&self, record: &TestRecord, run: &str) -> Vec<String> {
         let each = record.outcome.directions.iter().map(|outcome| {
             let name = Cell::from(name(&record.plan, outcome.direction) + run);
-            let cells = self.columns.iter().map(|one| ((one.cell)(record, outcome), one.width));
+            let source = Source { record, outcome, unit: self.unit };
+            let cells = self.columns.iter().map(|one| ((one.cell)(&source), one.width));
             line(INDENT, (name, self.name), cells)
         });
         each.collect()
@@ -102,55 +114,75 @@ pub(super) fn row_name(plan: &TestPlan) -> String {
     }
 }
 
-fn delivered(_: &TestRecord, outcome: &DirectionOutcome) -> Cell {
-    let arrived = outcome.delivered.or(outcome.acknowledged);
-    let known = |arrived: Throughput| Cell::new(arrived.rate.to_string(), Emphasis::Strong);
-    arrived.map_or_else(|| Cell::new("unknown", Emphasis::Warning), known)
+fn delivered(source: &Source<'_>) -> Cell {
+    let known = |rate: BitRate| Cell::new(show(source.unit, rate), Emphasis::Strong);
+    source.arrived().map_or_else(|| Cell::new("unknown", Emphasis::Warning), known)
 }
 
-fn on_wire(record: &TestRecord, outcome: &DirectionOutcome) -> Cell {
-    let rate = account(record, outcome).and_then(|account| account.on_wire);
-    rate.map_or_else(nothing, |rate| Cell::from(rate.to_string()))
+/// The unit is that of what arrived, where it is the same.
+fn on_wire(source: &Source<'_>) -> Cell {
+    let Some(rate) = source.account().and_then(|account| account.on_wire) else { return nothing() };
+    let text = show(source.unit, rate);
+    let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
+    let beside = source.arrived().map(|rate| show(source.unit, rate));
+    if beside.is_some_and(|beside| unit(&beside) == unit(&text)) {
+        return Cell::from(text.split(' ').next().unwrap_or_default());
+    }
+    Cell::from(text)
 }
 
-fn packets(_: &TestRecord, outcome: &DirectionOutcome) -> Cell {
+fn packets(source: &Source<'_>) -> Cell {
+    let outcome = source.outcome;
     let Some((all, arrived)) = outcome.datagrams.zip(outcome.delivered) else { return nothing() };
     let seconds = arrived.span.as_secs_f64();
     let each = all.sent.saturating_sub(all.lost) as f64 / seconds.max(f64::MIN_POSITIVE);
     Cell::from(short(each))
 }
 
-fn lost(_: &TestRecord, outcome: &DirectionOutcome) -> Cell {
-    let Some(all) = outcome.datagrams else { return nothing() };
+fn lost(source: &Source<'_>) -> Cell {
+    let Some(all) = source.outcome.datagrams else { return nothing() };
     let emphasis = if all.lost > 0 { Emphasis::Warning } else { Emphasis::None };
     Cell::new(share(all.loss()), emphasis)
 }
 
-fn resent(record: &TestRecord, outcome: &DirectionOutcome) -> Cell {
-    if record.plan.transport != Transport::Tcp {
+fn resent(source: &Source<'_>) -> Cell {
+    if source.record.plan.transport != Transport::Tcp {
         return nothing();
     }
-    let told = account(record, outcome).and_then(|account| account.tcp.as_ref());
+    let told = source.account().and_then(|account| account.tcp.as_ref());
     if let Some(tcp) = told {
         let sent = tcp.acknowledged.saturating_add(tcp.retransmitted).max(1);
         return Cell::from(share(tcp.retransmitted as f64 / sent as f64));
     }
-    outcome.retransmits.map_or_else(nothing, |count| Cell::from(short(count as f64)))
+    source.outcome.retransmits.map_or_else(nothing, |count| Cell::from(short(count as f64)))
 }
 
 /// What load adds to a round trip.
-fn latency(record: &TestRecord, outcome: &DirectionOutcome) -> Cell {
-    let probed = record.outcome.latency.as_ref();
+fn latency(source: &Source<'_>) -> Cell {
+    let probed = source.record.outcome.latency.as_ref();
     let probed = probed.map(|probe| probe.loaded.times.p50.saturating_sub(probe.idle.times.p50));
-    let tcp = account(record, outcome).and_then(|account| account.tcp.as_ref());
+    let tcp = source.account().and_then(|account| account.tcp.as_ref());
     let of_tcp = tcp.and_then(|tcp| Some(tcp.rtt_micros?.saturating_sub(tcp.min_rtt_micros?)));
     let added = probed.or(of_tcp.map(|micros| Duration::from_micros(micros.into())));
     added.map_or_else(nothing, |added| Cell::from(format!("+{}", time(added))))
 }
 
-fn trust(record: &TestRecord, _: &DirectionOutcome) -> Cell {
-    let Some(judgement) = &record.judgement else { return nothing() };
+fn trust(source: &Source<'_>) -> Cell {
+    let Some(judgement) = &source.record.judgement else { return nothing() };
     Cell::new(judgement.stamp.to_string(), emphasis(judgement.stamp))
+}
+
+impl<'a> Source<'a> {
+    fn arrived(&self) -> Option<BitRate> {
+        let arrived = self.outcome.delivered.or(self.outcome.acknowledged);
+        arrived.map(|arrived| arrived.rate)
+    }
+
+    fn account(&self) -> Option<&'a DirectionAccount> {
+        let judgement = self.record.judgement.as_ref()?;
+        let mut accounts = judgement.directions.iter();
+        accounts.find(|account| account.direction == self.outcome.direction)
+    }
 }
 
 pub(super) const fn emphasis(stamp: Stamp) -> Emphasis {
@@ -161,21 +193,16 @@ pub(super) const fn emphasis(stamp: Stamp) -> Emphasis {
     }
 }
 
-fn account<'a>(record: &'a TestRecord, outcome: &DirectionOutcome) -> Option<&'a DirectionAccount> {
-    let judgement = record.judgement.as_ref()?;
-    judgement.directions.iter().find(|account| account.direction == outcome.direction)
-}
-
 fn nothing() -> Cell {
     Cell::new("-", Emphasis::Faint)
 }
 
-/// Two digits or three: `0 %`, `0.015 %`, `2.3 %`, `17 %`.
+/// Two digits or three: `0`, `0.015 %`, `2.3 %`, `17 %`.
 pub(super) fn share(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
-        0.0 => "0 %".to_owned(),
-        percent if percent < 0.001 => "< 0.001 %".to_owned(),
+        0.0 => "0".to_owned(),
+        percent if percent < 0.001 => "<0.001 %".to_owned(),
         percent if percent < 0.1 => format!("{percent:.3} %"),
         percent if percent < 1.0 => format!("{percent:.2} %"),
         percent if percent < 10.0 => format!("{percent:.1} %"),
@@ -227,7 +254,7 @@ mod tests {
     #[test]
     fn shares_have_as_many_digits_as_they_need() {
         let shown = [0.0, 1e-6, 0.000_15, 0.001_5, 0.023, 0.17, 1.0].map(share);
-        assert_eq!(shown, ["0 %", "< 0.001 %", "0.015 %", "0.15 %", "2.3 %", "17 %", "100 %"]);
+        assert_eq!(shown, ["0", "<0.001 %", "0.015 %", "0.15 %", "2.3 %", "17 %", "100 %"]);
     }
 
     #[test]

@@ -170,8 +170,7 @@ fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Op
 }
 
 const FQ: &str = "fq";
-const ADVICE: &str = "raise its rate or remove it; if it is a router's SQM, set its rate to that \
-                      of the line";
+const ADVICE: &str = "raise its rate; remove it unless it is a router's SQM";
 
 fn described(one: &Discipline<'_>) -> String {
     format!(

@@ -5,6 +5,7 @@ use std::time::Duration;
 use measurement::outcome::Ending;
 use measurement::{BitRate, RateSearchEnd, TestRecord};
 
+use super::disturbance::{self, Disturbance};
 use crate::search::Trial;
 
 /// What a trial at one rate came to; rates in bit/s of all streams of a direction.
@@ -27,12 +28,22 @@ pub(super) struct Point {
     delay: Duration,
     length: Duration,
     took: Duration,
+    /// What a CPU without time did to the trial.
+    disturbance: Disturbance,
+    /// The rate at which datagrams arrived in the end, in bit/s, if that sank: a bucket of tokens,
+    /// as a policer has it, ran empty.
+    sank_to: Option<f64>,
 }
 
 /// All points of a search, in the order of their trials.
 #[derive(Debug)]
 pub(super) struct Points {
     all: Vec<Point>,
+    /// Those that tell something: not what a CPU without time disturbed, if a repetition ran with
+    /// more, nor what a bucket of tokens let pass that ran empty later.
+    telling: Vec<Point>,
+    /// The rate that earlier rows suggest, in bit/s.
+    known: Option<f64>,
     /// The least delay, which is that of the path.
     delay: Duration,
     /// The least time of a trial in which nothing was sent: several round trips.
@@ -52,7 +63,8 @@ impl Point {
         let (datagrams, loss) = worst_loss(record)?;
         let kept = bits(arrived) / bits(sent).max(1.0) / (1.0 - loss).max(0.01);
         let length = record.result_span().unwrap_or_default();
-        let is_reached = bits(reached(record)?) * MISSED >= bits(asked);
+        let disturbance = disturbance::of(record);
+        let is_reached = bits(reached(record, &disturbance)?) * MISSED >= bits(asked);
         let tried = if is_reached { bits(asked) } else { bits(sent.min(arrived)) };
         Some(Self {
             index,
@@ -66,6 +78,8 @@ impl Point {
             delay: length.mul_f64(f64::max(1.0 / kept.max(0.01) - 1.0, 0.0)),
             length,
             took: trial.took,
+            sank_to: disturbance::sank_to(record).filter(|_| loss >= LITTLE_LOSS),
+            disturbance,
         })
     }
 
@@ -89,6 +103,12 @@ impl Point {
         }
     }
 
+    /// The rate at which it arrived, without what a bucket of tokens added at first; in bit/s.
+    fn arrived_in_the_end(&self) -> f64 {
+        let arrived = bits(self.arrived);
+        self.sank_to.map_or(arrived, |rate| rate.min(arrived))
+    }
+
     /// The sender reached clearly less than was asked.
     const fn is_limited_by_its_sender(&self) -> bool {
         !self.is_reached
@@ -96,17 +116,30 @@ impl Point {
 
     /// How late the last datagrams may be because a CPU was late.
     fn tolerated_delay(&self) -> Duration {
-        if self.length < SHORT { LATE * 2 } else { LATE }
+        let usual = if self.length < SHORT { LATE * 2 } else { LATE };
+        usual + self.disturbance.late
     }
 }
 
 impl Points {
-    pub(super) fn new(points: Vec<Point>) -> Self {
+    /// The points of a search that starts from a rate that may be `known`.
+    pub(super) fn new(points: Vec<Point>, known: Option<f64>) -> Self {
         let least = |of: fn(&Point) -> Duration| points.iter().map(of).min().unwrap_or_default();
         let delay = least(|point| point.delay);
         let around = least(|point| point.took.saturating_sub(point.length));
-        let floor = floor(&points);
-        Self { all: points, delay, around, floor }
+        let telling: Vec<_> =
+            points.iter().filter(|point| is_telling(point, &points)).copied().collect();
+        let floor = floor(&telling);
+        Self { all: points, telling, known, delay, around, floor }
+    }
+
+    /// The rate of the last trial, if a CPU had no time for it and another may run better.
+    pub(super) fn disturbed(&self) -> Option<BitRate> {
+        let last = self.all.last().filter(|last| last.disturbance.is_grave())?;
+        let again = |point: &&Point| point.asked == last.asked && point.index != last.index;
+        let in_vain = self.all.iter().filter(|point| point.disturbance.is_grave()).count();
+        (in_vain <= MOST_DISTURBED && !self.all.iter().any(|point| again(&point)))
+            .then_some(last.asked)
     }
 
     /// The least time of a trial in which nothing was sent: several round trips.
@@ -129,9 +162,9 @@ impl Points {
 
     /// The lowest rate that failed, unless a trial as long passed at no lower rate.
     pub(super) fn high(&self) -> Option<Point> {
-        let failed = self.all.iter().filter(|point| self.fails(point));
+        let failed = self.telling.iter().filter(|point| self.fails(point));
         let failed = failed.filter(|one| {
-            !self.all.iter().any(|other| {
+            !self.telling.iter().any(|other| {
                 let is_later = other.index > one.index;
                 is_later
                     && !self.fails(other)
@@ -145,7 +178,7 @@ impl Points {
     /// The highest rate that passed below all that failed.
     pub(super) fn low(&self) -> Option<Point> {
         let high = self.high().map_or(f64::MAX, |high| high.rate);
-        let passed = self.all.iter().filter(|point| !self.fails(point) && point.rate < high);
+        let passed = self.telling.iter().filter(|point| !self.fails(point) && point.rate < high);
         passed.max_by(|one, other| one.rate.total_cmp(&other.rate)).copied()
     }
 
@@ -160,12 +193,12 @@ impl Points {
             (None, Some(high)) if self.passed_at(&high) > 0.0 => BELOW * self.passed_at(&high),
             (None, high) => high?.rate,
         };
-        Some(rate.min(self.ceiling()))
+        Some(rate.min(self.ceiling()).min(self.ceiling_of_disturbed(rate)))
     }
 
     /// The trial that shows why the search found no higher rate.
     pub(super) fn above(&self) -> Option<Point> {
-        let limited = || self.all.iter().rfind(|point| point.is_limited_by_its_sender());
+        let limited = || self.telling.iter().rfind(|point| point.is_limited_by_its_sender());
         self.high().or_else(|| limited().copied())
     }
 
@@ -180,7 +213,7 @@ impl Points {
     /// The sender reached far less than was asked, or the same of two rates. A CPU that is late now
     /// and then is no limit.
     pub(super) fn is_sender_at_its_limit(&self) -> bool {
-        let limited = || self.all.iter().filter(|point| point.is_limited_by_its_sender());
+        let limited = || self.telling.iter().filter(|point| point.is_limited_by_its_sender());
         let is_far = |point: &Point| point.rate * FAR < bits(point.asked);
         let is_same = |one: &Point, other: &Point| {
             bits(other.asked) >= DIFFERENT * bits(one.asked) && other.rate <= ALIKE * one.rate
@@ -192,7 +225,7 @@ impl Points {
     /// a queue, or a bucket of tokens, took what was too much.
     fn ceiling(&self) -> f64 {
         let failed = |point: &&Point| self.fails(point);
-        let limited = self.all.iter().filter(|point| point.is_limited_by_its_sender());
+        let limited = self.telling.iter().filter(|point| point.is_limited_by_its_sender());
         let reached = limited.map(|point| point.rate).fold(f64::MAX, f64::min);
         let near = |point: &&Point| bits(point.asked) >= NEAR * reached;
         match self.end() {
@@ -208,18 +241,28 @@ impl Points {
         }
     }
 
+    /// While its CPU had no time, a sender did not show that the path passes the rate all the time:
+    /// what it sent on average, and what earlier rows got, are sure.
+    fn ceiling_of_disturbed(&self, rate: f64) -> f64 {
+        let shown = self.telling.iter().filter(|point| bits(point.asked) >= NEAR * rate);
+        let shown: Vec<_> = shown.collect();
+        let sent = shown.iter().map(|point| bits(point.sent)).fold(0.0, f64::max);
+        let is_disturbed = !shown.is_empty() && shown.iter().all(|one| one.disturbance.is_grave());
+        if is_disturbed { sent.max(self.known.unwrap_or(0.0)) } else { f64::MAX }
+    }
+
     /// The longest of some trials; of those as long that in which least arrived.
     fn longest(&self, is_one: impl Fn(&&Point) -> bool) -> Option<Point> {
         let arrived = |one: &Point, other: &Point| other.arrived.cmp(&one.arrived);
         let order = |one: &&Point, other: &&Point| {
             one.asked_length().cmp(&other.asked_length()).then(arrived(one, other))
         };
-        self.all.iter().filter(is_one).max_by(order).copied()
+        self.telling.iter().filter(is_one).max_by(order).copied()
     }
 
     /// The most that passed without loss in a trial as long: an overload may well get less.
     fn passed_in(&self, length: Duration) -> f64 {
-        let passed = self.all.iter().filter(|point| !self.fails(point));
+        let passed = self.telling.iter().filter(|point| !self.fails(point));
         let passed = passed.filter(|point| point.length * 10 >= length * 9);
         passed.map(|point| BELOW * self.passed_at(point)).fold(0.0, f64::max)
     }
@@ -250,7 +293,7 @@ impl Points {
             self.high().filter(|high| high.loss > self.tolerance(high) && self.floor.is_none())?;
         let needed = EXPECTED / high.loss;
         let tells = |point: &&Point| point.rate < high.rate && point.datagrams >= needed / 2.0;
-        let is_told = high.loss >= LITTLE_LOSS || self.all.iter().any(|point| tells(&point));
+        let is_told = high.loss >= LITTLE_LOSS || self.telling.iter().any(|point| tells(&point));
         // Twice the rate tells it sooner, and loses far more if it is a limit.
         let rate = if self.all.len() == 1 { high.rate * 2.0 } else { high.rate / 2.0 };
         (!is_told).then_some((rate, needed))
@@ -268,7 +311,10 @@ impl Points {
     fn passed_at(&self, point: &Point) -> f64 {
         let length = point.length.max(Duration::from_millis(1));
         let by_delay = self.delay.as_secs_f64() / length.as_secs_f64();
-        bits(point.arrived) * (1.0 + by_delay.min(1.0))
+        // The path passed as much while the sender ran.
+        let ran =
+            if point.disturbance.is_of_the_sender() { 1.0 - point.disturbance.share } else { 1.0 };
+        point.arrived_in_the_end() * (1.0 + by_delay.min(1.0)) / ran.max(LEAST_RAN)
     }
 
     fn loses(&self, point: &Point) -> bool {
@@ -289,6 +335,24 @@ impl Points {
         let chance = 2.0 * (floor / point.datagrams.max(1.0)).sqrt();
         TOLERATED.max(1.5 * floor + chance)
     }
+}
+
+/// Whether a point is not superseded: by a repetition that was disturbed less, or by a later one
+/// that shows that a bucket of tokens had let it pass.
+fn is_telling(point: &Point, all: &[Point]) -> bool {
+    let better = |other: &Point| {
+        let (one, two) = (point.disturbance.share, other.disturbance.share);
+        let is_same = other.asked == point.asked && other.index != point.index;
+        let is_less = two < one || (two <= one && other.index > point.index);
+        is_same && point.disturbance.is_grave() && is_less
+    };
+    // An overload may get less as well: then a later trial shows it.
+    let emptied = |other: &Point| {
+        let is_overload = other.loss >= LITTLE_LOSS && !other.disturbance.is_grave();
+        let is_above = point.rate > DIFFERENT * other.arrived_in_the_end();
+        other.index > point.index && is_overload && point.loss < LITTLE_LOSS && is_above
+    };
+    !all.iter().any(|other| better(other) || emptied(other))
 }
 
 /// The loss of rates that are far below what arrived at another; none: they lost nothing.
@@ -321,10 +385,13 @@ fn slowest(record: &TestRecord) -> Option<(BitRate, BitRate)> {
 
 /// The rate that senders reached, without stalls for which a busy CPU is enough; of the direction
 /// whose sender reached less. None: not known.
-fn reached(record: &TestRecord) -> Option<BitRate> {
+fn reached(record: &TestRecord, disturbance: &Disturbance) -> Option<BitRate> {
     let directions = record.outcome.directions.iter().map(|one| {
         let sent = one.offered?.rate;
-        let pacing = one.pacing.as_ref().filter(|report| report.stalled * STALLS < report.sending);
+        let is_accident = disturbance.is_of_the_sender();
+        let pacing = one.pacing.as_ref();
+        let pacing =
+            pacing.filter(|report| is_accident || report.stalled * STALLS < report.sending);
         Some(pacing.map_or(sent, |report| report.achieved_outside_stalls.max(sent)))
     });
     directions.collect::<Option<Vec<_>>>()?.into_iter().min()
@@ -349,6 +416,10 @@ const LATE: Duration = Duration::from_millis(20);
 const SHORT: Duration = Duration::from_millis(200);
 /// So much more was asked than a sender reached that is at its limit.
 const MISSED: f64 = 1.04;
+/// Trials that a CPU without time disturbed, after which another brings nothing.
+const MOST_DISTURBED: usize = 2;
+/// The least share of the time in which a sender ran.
+const LEAST_RAN: f64 = 0.05;
 /// Stalls of more than one part in so many are no accident.
 const STALLS: u32 = 4;
 const FAR: f64 = 2.0;

@@ -1,8 +1,10 @@
 //! The search on paths of known properties.
 
 use measurement::plan::PlanDraft;
-use measurement::{DatagramLedger, DirectionOutcome, RateSearchEnd, Sample, TestRecord};
-use measurement::{Throughput, Timestamp};
+use measurement::{
+    DatagramLedger, DirectionOutcome, Pacing, PacingReport, PacingWay, Pulse, Quantiles,
+    RateSearchEnd, Sample, TestRecord, Throughput, Timestamp,
+};
 use session::SessionError;
 
 use super::*;
@@ -60,26 +62,32 @@ impl Path {
 
     /// What a search finds for a row of `seconds`, after TCP at some rate.
     fn found(&self, seconds: u64, tcp: Option<u64>) -> Found {
-        let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
-        draft.end = End::Time(Duration::from_secs(seconds));
-        let row = Row::of_plan(draft.check().expect("a plan")).at_the_rate_without_loss();
-        let first = tcp.map(|_| Row::of_plan(plan(Transport::Tcp)));
-        let mut search = Repeat::once(first.into_iter().chain([row]).collect());
-        let (done, end) = run(&mut search, |task| {
-            Ok(if task.row.plan.transport == Transport::Tcp {
-                TestRecord { plan: task.row.plan.clone(), ..rate(tcp.expect("asked")) }
-            } else {
-                self.record(task)
-            })
-        });
-        assert_eq!(end, Next::Done);
-        let last = done.last().expect("a row");
-        let End::Time(time) = last.task.row.plan.end else { panic!("{last:?}") };
-        let spent = done.iter().filter(|trial| !trial.task.purpose.is_result());
-        let spent = spent.map(|trial| trial.took).sum();
-        let RowRate::Found(search) = last.task.row.rate.clone() else { panic!("{last:?}") };
-        Found { search: *search, time, spent }
+        found(seconds, tcp, |task| self.record(task))
     }
+}
+
+/// What a search finds for a row of `seconds`, after TCP at some rate, by trials that `record`
+/// tells.
+fn found(seconds: u64, tcp: Option<u64>, mut record: impl FnMut(&Task) -> TestRecord) -> Found {
+    let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+    draft.end = End::Time(Duration::from_secs(seconds));
+    let row = Row::of_plan(draft.check().expect("a plan")).at_the_rate_without_loss();
+    let first = tcp.map(|_| Row::of_plan(plan(Transport::Tcp)));
+    let mut search = Repeat::once(first.into_iter().chain([row]).collect());
+    let (done, end) = run(&mut search, |task| {
+        Ok(if task.row.plan.transport == Transport::Tcp {
+            TestRecord { plan: task.row.plan.clone(), ..rate(tcp.expect("asked")) }
+        } else {
+            record(task)
+        })
+    });
+    assert_eq!(end, Next::Done);
+    let last = done.last().expect("a row");
+    let End::Time(time) = last.task.row.plan.end else { panic!("{last:?}") };
+    let spent = done.iter().filter(|trial| !trial.task.purpose.is_result());
+    let spent = spent.map(|trial| trial.took).sum();
+    let RowRate::Found(search) = last.task.row.rate.clone() else { panic!("{last:?}") };
+    Found { search: *search, time, spent }
 }
 
 struct Found {
@@ -243,4 +251,88 @@ fn repeated_runs_start_from_what_was_found_and_have_one_summary() {
     let mut records = measurement::RecordSet::new(records.collect());
     search.conclude(&mut records);
     assert_eq!(records.summaries[0].runs, 2);
+}
+
+/// The record of a trial whose sender had no CPU for a share of the time.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+fn hogged(task: &Task, share: f64) -> TestRecord {
+    let mut record = PATH.record(task);
+    let outcome = &mut record.outcome.directions[0];
+    let (asked, offered) = (task.row.plan.asked().expect("a rate"), outcome.offered.expect("sent"));
+    let less =
+        |all: Throughput| Throughput::over((all.bytes as f64 * (1.0 - share)) as u64, all.span);
+    outcome.offered = Some(less(offered));
+    outcome.delivered = outcome.delivered.map(less);
+    outcome.pacing = Some(PacingReport {
+        asked,
+        achieved: less(offered).rate,
+        achieved_outside_stalls: asked,
+        sending: offered.span,
+        stalled: offered.span.mul_f64(share),
+        stalls: 9,
+        pacing: Pacing::Smooth,
+        way: PacingWay::Timer,
+        forgone: Duration::ZERO,
+        batches: Quantiles::default(),
+        gap_error_nanos: Quantiles::default(),
+        lateness: Vec::new(),
+        spin_share: 0.0,
+    });
+    record
+}
+
+#[test]
+fn a_sender_that_had_no_cpu_for_a_while_is_tried_again() {
+    for tcp in [None, Some(95_000_000)] {
+        let mut trials = 0;
+        let found = found(5, tcp, |task| {
+            trials += 1;
+            hogged(task, if trials % 4 == 1 { 0.8 } else { 0.0 })
+        });
+        assert!(found.is_near(100e6), "{tcp:?}: {}", found.told());
+        assert_eq!(found.search.end, RateSearchEnd::Loss);
+    }
+}
+
+#[test]
+fn a_sender_that_never_has_its_cpu_holds_what_tcp_got() {
+    let found = found(5, Some(60_000_000), |task| hogged(task, 0.8));
+    assert!((57e6..=101e6).contains(&found.held()), "{}", found.told());
+}
+
+#[test]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+fn what_a_bucket_of_tokens_lets_pass_is_not_held() {
+    let (rate, size) = (100e6, 100e6);
+    for tcp in [None, Some(95_000_000)] {
+        let mut tokens: f64 = size;
+        let found = found(5, tcp, |task| {
+            let mut record = Path { rate: 1e12, ..PATH }.record(task);
+            let outcome = &mut record.outcome.directions[0];
+            let sent = outcome.offered.expect("sent");
+            let steps = (sent.span.as_secs_f64() * 100.0).round();
+            let each = sent.bytes as f64 * 8.0 / steps;
+            let mut bytes = Vec::new();
+            for step in 0..steps as usize {
+                tokens = (tokens + rate / 100.0).min(size);
+                let passed = each.min(tokens);
+                tokens -= passed;
+                if step % 10 == 0 {
+                    bytes.push(0);
+                }
+                *bytes.last_mut().expect("one") += (passed / 8.0) as u64;
+            }
+            let arrived: u64 = bytes.iter().sum();
+            outcome.delivered = Some(Throughput::over(arrived, sent.span));
+            let all = outcome.datagrams.as_mut().expect("datagrams");
+            all.received = (all.sent as f64 * arrived as f64 / sent.bytes as f64) as u64;
+            all.received = all.received.min(all.sent);
+            all.lost = all.sent - all.received;
+            let every = Duration::from_millis(100);
+            record.reported.pulses = vec![Pulse { sender: false, every, bytes }];
+            record
+        });
+        assert!(found.held() <= 1.3 * rate, "{tcp:?}: {}", found.told());
+        assert!(found.held() >= 0.7 * rate, "{tcp:?}: {}", found.told());
+    }
 }

@@ -10,6 +10,7 @@ use campaign::{Results, Row, Runner};
 use linux::event::StopSignals;
 use measurement::{RecordSet, TestPlan, TestRecord};
 use report::export::{Audience, Table};
+use report::rates::UnitFormat;
 use report::screen::{Head, Screen, Shape};
 use session::Family;
 use session::client::{ClientOptions, Request};
@@ -82,7 +83,8 @@ impl<'a> Stage<'a> {
     /// The head line once, then the rows and what limits them.
     fn show(&self, records: &RecordSet, plans: &[TestPlan]) {
         let Some(first) = records.records.first() else { return };
-        let shape = Shape { plans, probed: false, repeated: false };
+        let unit = UnitFormat::Adaptive;
+        let shape = Shape { plans, probed: false, repeated: false, unit };
         let screen = Screen::new(terminal::width(), &shape, String::new());
         let mut lines = Vec::new();
         if self.all.records.records.is_empty() {
