@@ -10,7 +10,7 @@ use linux::event::StopSignals;
 use measurement::{BitRate, ByteSize};
 use session::Server;
 use session::server::{
-    Evidence, Limits, Log, Order, RateLimit, ServerOptions, SessionOptions, Yielding,
+    Evidence, Limits, Log, OneOff, Order, RateLimit, ServerOptions, SessionOptions, Yielding,
 };
 
 use crate::flags::ServeFlags;
@@ -58,7 +58,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
         bind: flags.bind,
         port: flags.port,
         family: flags.family.into(),
-        one_off: flags.order.one_off,
+        one_off: if flags.order.one_off { OneOff::Test } else { OneOff::No },
         idle_limit: None,
         stop_timeout: flags.service.stop_timeout,
         order: order(flags),
