@@ -100,7 +100,7 @@ impl Trial {
             if !remove_each(runner, &self.case, &mut self.without, length)? {
                 return Ok(false);
             }
-            if self.is_hopeless() || self.is_plain() {
+            if self.is_plain() || (length == Length::Whole && self.is_hopeless()) {
                 break;
             }
         }
