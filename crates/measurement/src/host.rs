@@ -47,6 +47,10 @@ pub struct HostEvidence {
     /// seconds: a thread woke late from a short sleep, but did not wait for a CPU.
     #[serde(default)]
     pub still_seconds: f64,
+    /// Time for which a thread of linerate on that host that napped was late while streams ran, in
+    /// seconds, as it waited for a CPU: a quota holds it back, or CPUs are full.
+    #[serde(default)]
+    pub held_seconds: f64,
     /// What could not be read, with the reasons.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub gaps: Vec<Gap>,

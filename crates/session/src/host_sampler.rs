@@ -14,7 +14,7 @@ use dataplane::{Counters, Pool};
 use host::{PerfAccess, Subject, Tree, Watch};
 use measurement::{ByteSize, HostEvidence, Pulse, Role, Timestamp};
 
-use stall_detector::StallDetector;
+use stall_detector::{StallDetector, Stalled};
 
 /// What a test is watched for.
 pub(crate) struct SampledTest {
@@ -136,7 +136,7 @@ struct SamplerThread {
     next_beat: Option<Timestamp>,
     /// While the streams go.
     stalls: Option<StallDetector>,
-    still: Duration,
+    stalled: Stalled,
     /// Readings that are to be kept when others go.
     marks: Vec<Timestamp>,
 }
@@ -168,7 +168,7 @@ impl SamplerThread {
             next_look: dataplane::now(),
             next_beat: None,
             stalls: None,
-            still: Duration::ZERO,
+            stalled: Stalled::default(),
             marks: Vec::new(),
         }
     }
@@ -194,7 +194,8 @@ impl SamplerThread {
                 Ok(Order::Start(start)) => self.begin(start),
                 Ok(Order::Stop(stop)) => {
                     self.end_pulses(stop);
-                    self.still = self.stalls.take().map_or(Duration::ZERO, StallDetector::still);
+                    self.stalled =
+                        self.stalls.take().map(StallDetector::stalled).unwrap_or_default();
                     self.look(Watch::sample_all);
                     self.marks.extend(self.watch.last());
                     // While the ends exchange that they have stopped.
@@ -295,9 +296,10 @@ impl SamplerThread {
         let pulses = self.pulses.iter().filter(|beat| used(beat)).map(|beat| beat.pulse.clone());
         let pulses = pulses.filter(|pulse| !pulse.bytes.is_empty()).collect();
         SAMPLERS.fetch_sub(1, Relaxed);
-        let still_seconds = self.still.as_secs_f64();
+        let Stalled { still, held } = self.stalled;
+        let (still_seconds, held_seconds) = (still.as_secs_f64(), held.as_secs_f64());
         HostSamples {
-            host: HostEvidence { still_seconds, ..self.watch.finish(Role::Here) },
+            host: HostEvidence { still_seconds, held_seconds, ..self.watch.finish(Role::Here) },
             pulses,
         }
     }

@@ -35,6 +35,7 @@ pub(super) fn is_met(need: &Need) -> Result<bool> {
         }
         Need::Firewall(rule) => takes("iptables-legacy", |_| rule.clone())?,
         Need::Policer => takes("nft", |host| policer(host.interface(), 1_000, 256))?,
+        Need::Shell(words) => does(words)?,
         Need::RealTime => succeeds("chrt", &["--fifo", "10", "true"]),
         Need::Congestion(name) => lists("tcp_available_congestion_control", name),
         Need::AllowedCongestion(name) => lists("tcp_allowed_congestion_control", name),
@@ -53,6 +54,7 @@ impl Need {
             }
             Self::Firewall(rule) => format!("iptables does not take `{rule}`"),
             Self::Policer => "nft has no ingress hook".to_owned(),
+            Self::Shell(words) => format!("`{words}` fails"),
             Self::RealTime => "no real-time scheduling".to_owned(),
             Self::Congestion(name) => format!("no congestion control {name}"),
             Self::AllowedCongestion(name) => format!("{name} is not allowed to every user"),
@@ -66,6 +68,14 @@ fn takes(program: &str, words: impl Fn(&Host) -> String) -> Result<bool> {
     let words = words(&link.near);
     let mut command = link.near.command(program);
     let output = command.args(words.split_whitespace()).output()?;
+    Ok(output.status.success())
+}
+
+/// Whether a shell of a fresh host can do it.
+fn does(words: &str) -> Result<bool> {
+    let link = Link::create(&LinkSpec::default())?;
+    let mut command = link.near.command("sh");
+    let output = command.args(["-c", words, link.near.interface()]).output()?;
     Ok(output.status.success())
 }
 

@@ -47,6 +47,10 @@ pub(super) struct RandomFlags {
     /// Run each case so often with its faults, and report how often the headline is the same
     #[arg(long, default_value_t = 1, value_name = "COUNT", requires = "random", value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: u32,
+    /// An iperf3 to draw in turns with the installed one, where the other end is one; may be given
+    /// several times
+    #[arg(long, value_name = "FILE", requires = "random")]
+    peer: Vec<PathBuf>,
     /// Write each case that is not right to a folder, as a scenario [default: target/faults-random]
     #[arg(long, value_name = "DIR", requires = "random")]
     failed: Option<PathBuf>,
@@ -55,6 +59,15 @@ pub(super) struct RandomFlags {
 impl RandomFlags {
     pub(super) fn failed(&self, target: &Path) -> PathBuf {
         self.failed.clone().unwrap_or_else(|| target.join("faults-random"))
+    }
+
+    fn peers(&self) -> Result<Vec<PathBuf>> {
+        let absolute = |path: &PathBuf| path.canonicalize();
+        let found = self
+            .peer
+            .iter()
+            .map(|path| absolute(path).with_context(|| format!("no {}", path.display())));
+        found.collect()
     }
 
     /// Runs cases until so many count.
@@ -67,7 +80,9 @@ impl RandomFlags {
     ) -> Result<String> {
         let mut course = Course::of(runner, failed);
         let wanted = self.random.unwrap_or(0) as usize;
-        let cases = (self.from..).map(|number| Case::draw(self.seed, number));
+        let peers = self.peers()?;
+        let draw = |number| Case::draw(self.seed, number).with_one_of(&peers, number);
+        let cases = (self.from..).map(draw);
         for case in cases.filter(|case| is_asked(&case.family, only)).take(wanted * MOST_PER_CASE) {
             let done = course.tally.total().all();
             if done == wanted || course.is_stopped {
@@ -238,6 +253,9 @@ fn say_what_came(trial: &Trial) {
         say(format!("      planted: {}; gains {}", case.planted(), gains(trial)));
         say(format!("      said {}; expected {}", said, trial.expected_shown()));
         say(format!("      run {} times; in the last, {}", trial.attempts, trial.noise));
+        if let Some(peer) = &case.peer {
+            say(format!("      the peer is {}", peer.display()));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use measurement::RuleId;
@@ -29,6 +29,9 @@ pub(super) struct Scenario {
     pub(super) metric: Metric,
     #[serde(default)]
     pub(super) peer: Peer,
+    /// The program of a peer that is an iperf3; none: the installed one.
+    #[serde(skip)]
+    pub(super) program: Option<PathBuf>,
     /// Whether it is one of those of a short run.
     #[serde(default)]
     pub(super) run: Run,
@@ -104,6 +107,8 @@ pub(super) enum Need {
     Firewall(String),
     /// Limits at the ingress hook of an interface.
     Policer,
+    /// What a shell can do to a fresh host, as `shell` of a step has it.
+    Shell(String),
     /// Real-time scheduling.
     RealTime,
     /// A congestion control that root may choose.

@@ -62,7 +62,7 @@ impl<'a> Setting<'a> {
         for step in steps {
             setting.prepare(step).with_context(|| format!("{step:?}"))?;
         }
-        setting.server = Some(setting.serve(scenario.peer)?);
+        setting.server = Some(setting.serve(scenario)?);
         for step in steps {
             setting.start(step).with_context(|| format!("{step:?}"))?;
         }
@@ -117,6 +117,11 @@ impl<'a> Setting<'a> {
             Step::Police { at, kbytes, burst_kbytes } => {
                 self.at(*at, |host| police(host, *kbytes, *burst_kbytes))
             }
+            Step::Shell { at, words } => self.at(*at, |host| shell(host, words)),
+            Step::Behind { at, words } => {
+                self.wrapping(*at).behind = words.split_whitespace().map(str::to_owned).collect();
+                Ok(())
+            }
             Step::Unprivileged { at } => {
                 self.wrapping(*at).user = User::Nobody;
                 Ok(())
@@ -161,10 +166,13 @@ impl<'a> Setting<'a> {
         Ok(())
     }
 
-    fn serve(&self, peer: Peer) -> Result<Running> {
-        let (program, words): (&Path, &[&str]) = match peer {
+    fn serve(&self, scenario: &Scenario) -> Result<Running> {
+        let (program, words): (&Path, &[&str]) = match scenario.peer {
             Peer::Linerate => (&self.under_test.program, &["serve", "--quiet"]),
-            Peer::Iperf3 => (Path::new("iperf3"), &["--server"]),
+            Peer::Iperf3 => {
+                let installed = Path::new("iperf3");
+                (scenario.program.as_deref().unwrap_or(installed), &["--server"])
+            }
         };
         let mut command = self.far.command(self.bed.far(), program);
         command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
@@ -303,6 +311,10 @@ fn write_setting(host: &Host, name: &str, value: &str) -> Result<()> {
 fn set_mtu(host: &Host, bytes: u32) -> Result<()> {
     let words = format!("link set dev {} mtu {bytes}", host.interface());
     command::output(host.command("ip").args(words.split_whitespace())).map(drop)
+}
+
+fn shell(host: &Host, words: &str) -> Result<()> {
+    command::output(host.command("sh").args(["-c", words, host.interface()])).map(drop)
 }
 
 /// All at once: a process for each rule would take seconds.

@@ -49,6 +49,10 @@ pub(super) enum Step {
         #[serde(default, skip_serializing_if = "is_default")]
         class: Class,
     },
+    /// Whatever a shell can do to a host, in words of sh(1) in which `$0` is the interface.
+    Shell { at: At, words: String },
+    /// The program stands behind these words, which run it: `nice -n 19`.
+    Behind { at: End, words: String },
     /// The program is run by a user without privileges.
     Unprivileged { at: End },
     /// The program sees `/sys` as `ip netns exec` shows it: without control groups.

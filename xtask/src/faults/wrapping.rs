@@ -14,6 +14,8 @@ pub(super) struct Wrapping {
     /// The door of a control group.
     pub(super) group: Option<PathBuf>,
     pub(super) cpu: Option<u32>,
+    /// A command that runs the program.
+    pub(super) behind: Vec<String>,
     pub(super) view: View,
     pub(super) user: User,
 }
@@ -54,6 +56,7 @@ impl Wrapping {
         if self.user == User::Nobody {
             words.extend(NOBODY.map(OsString::from));
         }
+        words.extend(self.behind.iter().map(OsString::from));
         words.push(program.into());
         let mut command = host.command(&words[0]);
         command.args(&words[1..]);

@@ -107,7 +107,11 @@ fn of_direction<'a>(case: &'a Case<'_>, direction: Option<Direction>) -> Vec<Tra
 }
 
 /// The payload that passed an end, as the rate that the end allows.
-fn of_passed(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
+pub(super) fn of_passed(
+    case: &Case<'_>,
+    role: &Role,
+    direction: Option<Direction>,
+) -> Option<Bound> {
     let passed = passed_in_all(case, role, direction);
     (passed > 0.0).then(|| Bound::exact(passed, "what passed that host"))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::host::Counter;
+use measurement::host::{Counter, counter};
 use measurement::judgement::{TcpAccount, TimeShares};
 use measurement::units::show_duration;
 use measurement::{Bound, Role, TcpSample};
@@ -21,6 +21,8 @@ pub(super) struct Transfer<'a> {
     pub(super) senders: Vec<TcpSample>,
     /// Payload bytes a second that arrived, over all streams.
     pub(super) rate: f64,
+    /// Segments that arrived after newer ones, by their timestamps: they were late, and not lost.
+    late: u64,
 }
 
 /// Segments without data that go back to the senders.
@@ -43,7 +45,9 @@ pub(super) fn wanting<'a>(case: &'a Case<'_>) -> Vec<Transfer<'a>> {
         let senders = senders.into_iter().filter_map(|(one, _)| one.tcp).collect();
         let headline = flow.outcome.headline()?;
         let rate = headline.bytes as f64 / headline.span.as_secs_f64().max(f64::MIN_POSITIVE);
-        Some(Transfer { flow, account, senders, rate })
+        let late = grown(case.host(&flow.receiver()), &[counter::TCP_PAWS]);
+        let late = late.first().map_or(0, |(_, segments)| *segments);
+        Some(Transfer { flow, account, senders, rate, late })
     });
     reported.collect()
 }
@@ -174,13 +178,18 @@ impl Transfer<'_> {
 
     /// Segments that had arrived when they were sent again, of those sent again.
     pub(super) fn spurious(&self) -> f64 {
-        share(self.account.spurious_segments, self.account.retransmitted_segments).min(1.0)
+        let arrived = self.account.spurious_segments.max(self.late);
+        share(arrived, self.account.retransmitted_segments).min(1.0)
     }
 
-    /// Whether the sender waited for the congestion window, and so for the path, at least half
-    /// of the time; a kernel that keeps no times may have.
+    /// Whether the sender waited for the path at least half of the time: for its congestion window,
+    /// or for a send buffer that is full as a queue of the path is. A kernel that keeps no times may
+    /// have.
     pub(super) fn may_wait_for_the_path(&self) -> bool {
-        self.account.shares.is_none_or(|shares| shares.congestion_window >= 0.5)
+        let queues = self.standing_queue().is_some();
+        self.account.shares.is_none_or(|shares| {
+            shares.congestion_window + if queues { shares.send_buffer } else { 0.0 } >= 0.5
+        })
     }
 }
 

@@ -124,6 +124,23 @@ mod tests {
     }
 
     #[test]
+    fn who_wakes_late_while_cpus_are_idle_is_held_back_although_its_worker_hardly_waits() {
+        let mut record = test_record::tcp();
+        test_record::in_software(&mut record);
+        for cpu in ["0", "1"] {
+            let host = test_record::host(&mut record, &Role::Here);
+            test_record::grow(host, counter::CPU_IDLE.on(cpu), 4_000_000_000);
+        }
+        assert_eq!(test_record::found(&RULE, &record), []);
+        test_record::host(&mut record, &Role::Here).held_seconds = 4.0;
+        let text = test_record::suspected(&RULE, &record);
+        assert!(text.contains("waited 40 % of the time") && text.contains("CPU limit"), "{text}");
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::CPU_USER.on(1), 9_000_000_000);
+        assert_eq!(test_record::found(&RULE, &record), [], "others ran: CPUs may be full");
+    }
+
+    #[test]
     fn a_kernel_that_does_not_tell_is_named() {
         let mut record = test_record::tcp();
         test_record::host(&mut record, &Role::Here).series.remove(Family::TASK);

@@ -5,7 +5,8 @@
 //!
 //! A limit of a group that this one is part of holds it back as well: this is the sum over
 //! the group and those above it, as far as they can be seen. A group without a limit counts
-//! nothing. Version 1 counts time in nanoseconds, version 2 in microseconds.
+//! nothing. Version 1 counts time in nanoseconds, version 2 in microseconds. Groups that are hidden
+//! from this process are read as an ancestor of it sees them.
 
 use measurement::Gap;
 use measurement::host::{Family, counter};
@@ -86,10 +87,38 @@ fn find(tree: &Tree) -> Result<Vec<Source>, Gap> {
     let text = |path| tree.text(path).map_err(|error| gap(WHAT, &error, ABSENT));
     let groups = text("proc/self/cgroup")?;
     let mounts = text("proc/self/mountinfo")?;
-    let folders = folders(&groups, &mounts)
+    let own = folders(&groups, &mounts).filter(|all| is_seen(tree, all));
+    let folders = own
+        .or_else(|| seen_by_ancestors(tree, &groups))
         .ok_or_else(|| Gap { what: WHAT.to_owned(), why: ABSENT.to_owned() })?;
     let file = |folder: String| Source::new(format!("{folder}/cpu.stat"));
     Ok(folders.into_iter().map(file).collect())
+}
+
+/// Another file system may be mounted over the groups, as `ip netns exec` does (ip-netns(8)).
+fn is_seen(tree: &Tree, folders: &[String]) -> bool {
+    folders.iter().any(|folder| tree.text(&format!("{folder}/cpu.stat")).is_ok())
+}
+
+/// Those folders as the nearest ancestor of this process sees them that does: a command that hides
+/// them was started where they are seen. It takes the permission to trace that ancestor
+/// (`/proc/PID/root`, proc_pid_root(5)).
+fn seen_by_ancestors(tree: &Tree, groups: &str) -> Option<Vec<String>> {
+    let parents = std::iter::successors(parent(tree, "self"), |id| parent(tree, id));
+    parents.take(DEEPEST).find_map(|id| {
+        let mounts = tree.text(&format!("proc/{id}/mountinfo")).ok()?;
+        let all = folders(groups, &mounts)?;
+        let all: Vec<_> = all.iter().map(|folder| format!("proc/{id}/root/{folder}")).collect();
+        is_seen(tree, &all).then_some(all)
+    })
+}
+
+/// The parent of a process (proc_pid_stat(5), field 4); none: it is the first, or not seen.
+fn parent(tree: &Tree, id: &str) -> Option<String> {
+    let text = tree.text(&format!("proc/{id}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    let parent = fields.split_ascii_whitespace().nth(1)?;
+    (parent != "0").then(|| parent.to_owned())
 }
 
 /// Folders of the group and of those above it, by what `/proc/self/cgroup` and
@@ -219,6 +248,29 @@ mod tests {
         let mount = Mount { root: "/docker/1", point: "/sys/fs/cgroup" };
         assert_eq!(mount.folders("/docker/1"), ["sys/fs/cgroup"]);
         assert_eq!(mount.folders("/../x"), ["sys/fs/cgroup"]);
+    }
+
+    #[test]
+    fn groups_that_are_hidden_are_read_as_an_ancestor_sees_them() {
+        let hidden = "24 1 0:22 / /sys rw - sysfs sysfs rw\n";
+        let shown = "31 24 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        let folder = captured(&[
+            ("proc/self/cgroup", "0::/pod\n"),
+            ("proc/self/mountinfo", hidden),
+            ("proc/self/stat", "31 (a) b) S 30 31 31 0\n"),
+            ("proc/30/stat", "30 (ip) S 7 30 30 0\n"),
+            ("proc/30/mountinfo", hidden),
+            ("proc/7/mountinfo", shown),
+            (
+                "proc/7/root/sys/fs/cgroup/pod/cpu.stat",
+                "nr_periods 4\nnr_throttled 3\nthrottled_usec 50\n",
+            ),
+        ]);
+        let tree = Tree::captured(folder.path());
+        let reading = reading(|into| {
+            assert_eq!(ControlGroups::default().read(&tree, into), Ok(ReadOutcome::Complete));
+        });
+        assert!(reading.counters().any(|one| one == ("cgroup.cpu.throttled_us", 50)));
     }
 
     #[test]

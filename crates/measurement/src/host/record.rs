@@ -42,6 +42,10 @@ pub(crate) struct Host {
     /// seconds: a thread woke late from a short sleep, but did not wait for a CPU.
     #[serde(default)]
     still_seconds: f64,
+    /// Time for which a thread of linerate on that host that napped was late while streams ran, in
+    /// seconds, as it waited for a CPU: a quota holds it back, or CPUs are full.
+    #[serde(default)]
+    held_seconds: f64,
     /// What could not be read, with the reasons.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     gaps: Vec<Gap>,
@@ -101,8 +105,8 @@ impl Host {
         for part in &as_first {
             part.copy(&Inventory::default(), &mut inventory);
         }
-        let (cost_seconds, resolving_seconds) = (host.cost_seconds, host.resolving_seconds);
-        let still_seconds = host.still_seconds;
+        let HostEvidence { cost_seconds, resolving_seconds, still_seconds, held_seconds, .. } =
+            *host;
         let gaps = host.gaps.clone();
         Self {
             role,
@@ -115,6 +119,7 @@ impl Host {
             cost_seconds,
             resolving_seconds,
             still_seconds,
+            held_seconds,
             gaps,
         }
     }
@@ -137,7 +142,7 @@ impl Host {
             part.copy(&first.inventory, &mut inventory);
         }
         let profile = self.profile.map(|profile| profile.read(names)).transpose()?;
-        let Self { cost_seconds, resolving_seconds, still_seconds, gaps, .. } = self;
+        let Self { cost_seconds, resolving_seconds, still_seconds, held_seconds, gaps, .. } = self;
         Ok(HostEvidence {
             role,
             inventory,
@@ -148,6 +153,7 @@ impl Host {
             cost_seconds,
             resolving_seconds,
             still_seconds,
+            held_seconds,
             gaps,
         })
     }

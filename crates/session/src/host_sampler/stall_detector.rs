@@ -1,5 +1,6 @@
 //! Whether this process stands still: a thread that sleeps for moments and wakes much later, without
-//! having waited for a CPU, was stopped, frozen, or waited for memory.
+//! having waited for a CPU, was stopped, frozen, or waited for memory. One that waited for a CPU was
+//! held back: by a quota where CPUs are idle.
 
 use std::time::Duration;
 
@@ -10,6 +11,15 @@ use measurement::Timestamp;
 pub(super) struct StallDetector {
     waited: Option<Duration>,
     late: Duration,
+}
+
+/// For how long a thread was late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stalled {
+    /// It did not wait for a CPU.
+    pub(super) still: Duration,
+    /// It did.
+    pub(super) held: Duration,
 }
 
 impl StallDetector {
@@ -25,12 +35,13 @@ impl StallDetector {
         }
     }
 
-    /// How long all of them were late, but for the time in which the thread waited for a CPU;
-    /// nothing where that is not known.
-    pub(super) fn still(self) -> Duration {
+    /// How long all of them were late, and for how much of it the thread waited for a CPU; nothing
+    /// where that is not known.
+    pub(super) fn stalled(self) -> Stalled {
         let waited = clock::thread_run_delay().zip(self.waited);
-        waited.map_or(Duration::ZERO, |(now, then)| {
-            self.late.saturating_sub(now.saturating_sub(then))
+        waited.map_or_else(Stalled::default, |(now, then)| {
+            let held = now.saturating_sub(then).min(self.late);
+            Stalled { still: self.late.saturating_sub(held), held }
         })
     }
 }
@@ -58,12 +69,14 @@ mod tests {
         stalls.woke(at(150), at(200));
         assert_eq!(stalls.late, Duration::from_millis(150));
         // This thread waited for a CPU for at most a moment since.
-        assert!(stalls.still() > Duration::from_millis(100));
+        let stalled = stalls.stalled();
+        assert!(stalled.still > Duration::from_millis(100), "{stalled:?}");
+        assert_eq!(stalled.still + stalled.held, Duration::from_millis(150));
     }
 
     #[test]
     fn a_kernel_that_tells_no_run_delay_is_no_reason_to_suspect_anybody() {
         let stalls = StallDetector { waited: None, late: Duration::from_secs(1) };
-        assert_eq!(stalls.still(), Duration::ZERO);
+        assert_eq!(stalls.stalled(), Stalled::default());
     }
 }

@@ -1,8 +1,10 @@
 //! One case: a scene, and none, one or two faults in it. The same seed and number give the same.
 
+use std::path::PathBuf;
+
 use fastrand::Rng;
 
-use super::super::scenario::{Expected, Metric, Need, Run, Scenario};
+use super::super::scenario::{Expected, Metric, Need, Peer, Run, Scenario};
 use super::super::step::Step;
 use super::families;
 use super::fault::{Family, Fault};
@@ -14,6 +16,8 @@ pub(super) struct Case {
     pub(super) id: String,
     pub(super) family: String,
     pub(super) scene: Scene,
+    /// The program of a peer that is an iperf3; none: the installed one.
+    pub(super) peer: Option<PathBuf>,
     /// None: a clean control.
     pub(super) faults: Vec<Fault>,
 }
@@ -25,15 +29,26 @@ impl Case {
         let sort = rng.u8(0..100);
         if sort < PERCENT_CLEAN {
             let scene = Scene::draw(rng).paced(rng);
-            return Self { id, family: CLEAN.to_owned(), scene, faults: Vec::new() };
+            let family = CLEAN.to_owned();
+            return Self { id, family, scene, peer: None, faults: Vec::new() };
         }
         let (family, scene) = placed(rng);
         let fault = (family.draw)(rng, &scene);
-        let mut case = Self { id, family: family.name.to_owned(), scene, faults: vec![fault] };
+        let (name, faults) = (family.name.to_owned(), vec![fault]);
+        let mut case = Self { id, family: name, scene, peer: None, faults };
         if sort < PERCENT_CLEAN + PERCENT_TWO {
             case.add_another(rng);
         }
         case
+    }
+
+    /// With an iperf3 of these, or the installed one, where the peer is one: in turns by its number.
+    pub(super) fn with_one_of(mut self, programs: &[PathBuf], number: u64) -> Self {
+        let all = programs.len() as u64 + 1;
+        let turn = usize::try_from(number % all).unwrap_or(0);
+        let is_iperf3 = self.scene.peer == Peer::Iperf3;
+        self.peer = turn.checked_sub(1).filter(|_| is_iperf3).map(|at| programs[at].clone());
+        self
     }
 
     /// A second one that fits and leaves the first as it is, if there is one.
@@ -83,6 +98,7 @@ impl Case {
             test: self.scene.words(),
             metric: Metric::Delivered,
             peer: self.scene.peer,
+            program: self.peer.clone(),
             run: Run::Long,
             needs: self.needs(),
             base: self.base().into_iter().chain(others).collect(),

@@ -1,6 +1,9 @@
 //! What a fault is planted into: what joins the hosts, the test, and who runs it.
 
+use std::time::Duration;
+
 use fastrand::Rng;
+use measurement::units::show_duration;
 
 use super::super::scenario::{Need, On, Peer, TopologyKind};
 use super::super::step::{At, Cable, End, Step, Way};
@@ -141,6 +144,16 @@ impl Scene {
 
     /// Words of `linerate test`.
     pub(super) fn words(&self) -> String {
+        self.words_for(self.time())
+    }
+
+    /// How long a test is. Slow start takes its time where round trips are long.
+    pub(super) fn time(&self) -> Duration {
+        Duration::from_secs(if self.delay_ms() > 5 { 3 } else { 2 })
+    }
+
+    /// Words of a test that is so long.
+    pub(super) fn words_for(&self, time: Duration) -> String {
         let transport = match self.transport {
             Transport::Tcp(control) => format!("--tcp -C {control}"),
             Transport::Udp => "--udp".to_owned(),
@@ -152,9 +165,8 @@ impl Scene {
         let streams =
             if self.streams > 1 { format!(" -P {}", self.streams) } else { String::new() };
         let rate = self.asked.map_or_else(String::new, |mbps| format!(" -b {mbps}M"));
-        // Slow start takes its time where round trips are long.
-        let seconds = if self.delay_ms() > 5 { 3 } else { 2 };
-        format!("{transport} {direction}{streams}{rate} -t {seconds}s")
+        let time = show_duration(time);
+        format!("{transport} {direction}{streams}{rate} -t {time}")
     }
 
     /// What is there without a fault too.

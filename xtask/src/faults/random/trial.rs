@@ -2,6 +2,7 @@
 //! proof of a fault.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use measurement::TestRecord;
@@ -28,36 +29,43 @@ pub(super) struct Trial {
     pub(super) class: Class,
     pub(super) noise: Noise,
     pub(super) attempts: u32,
+    pub(super) took: Duration,
 }
 
 impl Trial {
     /// What is wrong while others use the machine is run again. None: interrupted.
     pub(super) fn settled(runner: &Runner<'_>, case: &Case, repeats: u32) -> Result<Option<Self>> {
         let most = if runner.under_test.short { 1 } else { MOST_ATTEMPTS };
-        let mut attempts = 1;
+        let mut without = vec![Vec::new(); case.faults.len()];
+        let (mut attempts, since) = (1, Instant::now());
         loop {
-            let Some(trial) = Self::measure(runner, case, repeats, attempts)? else {
+            let Some(mut trial) = Self::measure(runner, case, repeats, attempts, without)? else {
                 return Ok(None);
             };
+            trial.took = since.elapsed();
             let is_settled = trial.class == Class::Right || trial.noise.is_quiet();
             if is_settled || !trial.is_proven() || attempts == most {
                 return Ok(Some(trial));
             }
             attempts += 1;
+            // What is plain stays so while the verdict is asked for again.
+            without = if trial.is_plain() {
+                trial.without
+            } else {
+                vec![Vec::new(); trial.without.len()]
+            };
             noise::wait()?;
         }
     }
 
+    /// With all faults first: what arrives then may be proof enough that no fault costs anything.
     fn measure(
         runner: &Runner<'_>,
         case: &Case,
         repeats: u32,
         attempts: u32,
+        without: Vec<Vec<f64>>,
     ) -> Result<Option<Self>> {
-        let mut without = vec![Vec::new(); case.faults.len()];
-        if !remove_each(runner, case, &mut without)? {
-            return Ok(None);
-        }
         let before = Reading::take()?;
         let Some(records) = plant(runner, case, repeats)? else { return Ok(None) };
         let noise = Reading::take()?.noise_since(&before);
@@ -71,16 +79,64 @@ impl Trial {
             class: Class::Wrong,
             noise,
             attempts,
+            took: Duration::ZERO,
         };
-        if trial.is_hopeless() {
-            return Ok(Some(trial));
-        }
-        if !remove_each(runner, case, &mut trial.without)? {
+        if !trial.prove(runner)? {
             return Ok(None);
         }
-        trial.class = trial.judged();
-        keep(runner, &trial, &records)?;
+        if trial.is_proven() {
+            trial.class = trial.judged();
+            keep(runner, &trial, &records)?;
+        }
         Ok(Some(trial))
+    }
+
+    /// Removes each fault, as often as it takes to tell what that gains; false: interrupted.
+    fn prove(&mut self, runner: &Runner<'_>) -> Result<bool> {
+        if self.case.faults.is_empty() || self.is_at_ceiling() || self.is_plain() {
+            return Ok(true);
+        }
+        for length in [self.first(), Length::Whole] {
+            if !remove_each(runner, &self.case, &mut self.without, length)? {
+                return Ok(false);
+            }
+            if self.is_plain() || (length == Length::Whole && self.is_hopeless()) {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// A rate that a burst could exceed at first, that slow start holds down for long, or that
+    /// linerate searches for takes its time.
+    fn first(&self) -> Length {
+        let scene = &self.case.scene;
+        let is_searched = !scene.is_tcp() && scene.asked.is_none();
+        match scene.delay_ms() {
+            _ if is_searched || self.case.faults.len() > 1 => Length::Whole,
+            0 => Length::Quarter,
+            1..=SHORT_MS => Length::Half,
+            _ => Length::Whole,
+        }
+    }
+
+    /// Whether so much arrives with all faults that none can cost what a fault is to cost.
+    fn is_at_ceiling(&self) -> bool {
+        let ceiling = self.case.scene.ceiling().map(|mbps| mbps as f64 * 1e6);
+        let planted = self.planted.iter().copied().fold(f64::INFINITY, f64::min);
+        ceiling.is_some_and(|most| planted * LEAST_GAIN > most)
+    }
+
+    /// Whether a further run without the faults would change nothing: one gains so much, and any
+    /// other so much less, that runs do not vary by it.
+    fn is_plain(&self) -> bool {
+        let Some(best) = self.best().filter(|_| self.without.iter().all(|all| !all.is_empty()))
+        else {
+            return false;
+        };
+        let most = self.gain(best);
+        let mut others = (0..self.without.len()).filter(|at| *at != best);
+        most >= PLAIN_GAIN && others.all(|other| self.gain(other) < most / PLAIN_GAIN)
     }
 
     /// Whether the removal of a fault gains what a fault is to cost: by the medians, and in each
@@ -92,7 +148,7 @@ impl Trial {
                 .is_some_and(|best| self.gain(best) >= LEAST_GAIN && self.least_gain(best) > 1.0)
     }
 
-    /// After one pair of runs: the other will not prove it either.
+    /// The other pair of runs will not prove it either.
     fn is_hopeless(&self) -> bool {
         self.best().is_some_and(|best| self.gain(best) < HOPELESS_GAIN)
     }
@@ -103,10 +159,11 @@ impl Trial {
         all.max_by(|one, other| self.gain(*one).total_cmp(&self.gain(*other)))
     }
 
+    /// 1 where so much arrives with all faults that nobody looked.
     fn gain(&self, fault: usize) -> f64 {
         let with = median(self.planted.iter().copied()).unwrap_or(0.0);
-        let without = median(self.without[fault].iter().copied()).unwrap_or(0.0);
-        without / with.max(LEAST_RATE)
+        let without = median(self.without[fault].iter().copied());
+        without.map_or(1.0, |without| without / with.max(LEAST_RATE))
     }
 
     fn least_gain(&self, fault: usize) -> f64 {
@@ -166,6 +223,7 @@ impl Trial {
             "family": self.case.family,
             "planted": self.case.planted(),
             "test": self.case.scene.words(),
+            "peer": self.case.peer,
             "expected": self.expected_shown(),
             "class": self.class.word(),
             "proven": self.is_proven(),
@@ -173,6 +231,7 @@ impl Trial {
             "rates_without": self.without,
             "gains": self.gains(),
             "attempts": self.attempts,
+            "seconds": self.took.as_secs_f64(),
             "others_cpu": self.noise.others,
             "stolen": self.noise.stolen,
             "alike": self.alike(),
@@ -181,10 +240,33 @@ impl Trial {
     }
 }
 
+/// How long a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    Whole,
+    Half,
+    Quarter,
+}
+
+impl Length {
+    const fn part(self) -> u32 {
+        match self {
+            Self::Whole => 1,
+            Self::Half => 2,
+            Self::Quarter => 4,
+        }
+    }
+}
+
 /// Adds one rate without each fault; false: interrupted.
-fn remove_each(runner: &Runner<'_>, case: &Case, rates: &mut [Vec<f64>]) -> Result<bool> {
+fn remove_each(
+    runner: &Runner<'_>,
+    case: &Case,
+    rates: &mut [Vec<f64>],
+    length: Length,
+) -> Result<bool> {
     for (fault, rates) in rates.iter_mut().enumerate() {
-        rates.push(rate(&record(runner, case, Some(fault))?));
+        rates.push(rate(&record(runner, case, Some(fault), length)?));
         if (runner.is_stopped)() {
             return Ok(false);
         }
@@ -196,7 +278,7 @@ fn remove_each(runner: &Runner<'_>, case: &Case, rates: &mut [Vec<f64>]) -> Resu
 fn plant(runner: &Runner<'_>, case: &Case, repeats: u32) -> Result<Option<Vec<TestRecord>>> {
     let mut records = Vec::new();
     for _ in 0..repeats {
-        records.push(record(runner, case, None)?);
+        records.push(record(runner, case, None, Length::Whole)?);
         if (runner.is_stopped)() {
             return Ok(None);
         }
@@ -204,10 +286,17 @@ fn plant(runner: &Runner<'_>, case: &Case, repeats: u32) -> Result<Option<Vec<Te
     Ok(Some(records))
 }
 
-fn record(runner: &Runner<'_>, case: &Case, without: Option<usize>) -> Result<TestRecord> {
+fn record(
+    runner: &Runner<'_>,
+    case: &Case,
+    without: Option<usize>,
+    length: Length,
+) -> Result<TestRecord> {
     let steps = case.steps(without);
     let steps: Vec<_> = steps.iter().collect();
-    Ok(run_steps(runner.under_test, &case.scenario(0), &steps)?.record)
+    let mut scenario = case.scenario(0);
+    scenario.test = case.scene.words_for(case.scene.time() / length.part());
+    Ok(run_steps(runner.under_test, &scenario, &steps)?.record)
 }
 
 /// Bits per second that the receiver reports. A test that fails delivers nothing.
@@ -233,6 +322,10 @@ fn keep(runner: &Runner<'_>, trial: &Trial, records: &[TestRecord]) -> Result<()
 /// Of the rate with a fault, to that without it.
 const LEAST_GAIN: f64 = 1.1;
 const HOPELESS_GAIN: f64 = 1.02;
+/// One pair of runs is enough for it.
+const PLAIN_GAIN: f64 = 1.5;
+/// One-way delay of a relay.
+const SHORT_MS: u64 = 5;
 /// Two gains whose ratio is less than this are the same.
 const ALIKE: f64 = 1.1;
 /// Bits per second: less is nothing.

@@ -13,7 +13,8 @@ const PAGE: Page = Page {
     why: "A gap looks like loss until the segment comes: the window shrinks, and bytes travel \
           twice. A bond, several queues, or a packet that changes its CPU do that.",
     evidence: "Duplicate SACKs (`tcpi_dsack_dups`), `tcpi_reord_seen`, at the sender's host \
-               `TCPSACKReorder`, `TCPTSReorder`, `TCPSpuriousRTOs`.",
+               `TCPSACKReorder`, `TCPTSReorder`, `TCPSpuriousRTOs`; at the receiver's `PAWSEstab`, segments older \
+               than what had arrived.",
     remedy: "Keep a flow on one link and one queue: the hash of the bond, RPS and XPS of one CPU, \
              no `balance-rr`.",
     source: "RFC 2883, Documentation/networking/snmp_counter.rst",
@@ -75,3 +76,26 @@ const OFTEN: u64 = 100;
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| crate::test_record::send_again(record, 1_000, 900))
     .silent(|record| crate::test_record::send_again(record, 1_000, 100));
+
+#[cfg(test)]
+mod tests {
+    use measurement::Role;
+
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    #[test]
+    fn segments_that_arrive_after_newer_ones_are_late_where_the_path_duplicates_too() {
+        let mut record = test_record::tcp();
+        test_record::send_again(&mut record, 1_000, 0);
+        let found = |record: &measurement::TestRecord| {
+            let test = Test::from_record(record);
+            check(&Case::of_test(&test, &[])).len()
+        };
+        assert_eq!(found(&record), 0);
+        let host = test_record::host(&mut record, &Role::Peer);
+        test_record::grow(host, counter::TCP_PAWS, 600);
+        assert_eq!(found(&record), 1);
+    }
+}

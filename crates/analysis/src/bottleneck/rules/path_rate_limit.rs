@@ -155,3 +155,25 @@ const MOST_OF_IT: f64 = 0.5;
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| crate::test_record::lose(record, 50_000))
     .silent(|record| crate::test_record::lose(record, 30_000));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    #[test]
+    fn a_send_buffer_that_fills_behind_a_queue_is_no_limit() {
+        let mut record = test_record::tcp();
+        let tcp = test_record::sent(&mut record);
+        (tcp.rtt_micros, tcp.min_rtt_micros) = (50_000, 1_000);
+        tcp.send_buffer_limited_micros = 6_000_000;
+        let found = |record: &measurement::TestRecord| {
+            let test = Test::from_record(record);
+            check(&Case::of_test(&test, &[])).first().map(|found| found.certainty)
+        };
+        assert_eq!(found(&record), Some(Certainty::Limit));
+        test_record::sent(&mut record).rtt_micros = 1_100;
+        assert_eq!(found(&record), None);
+    }
+}

@@ -1,6 +1,7 @@
 //! `run-delay`: the test waits for a CPU that others have.
 
 use super::{Case, Found, Rule};
+use crate::bottleneck::bound;
 use crate::evidence::HostView;
 use crate::facts::others_cpu;
 use crate::facts::run_delay::{self, Cause};
@@ -33,8 +34,12 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let found = Found::new(severity.into(), fact)
         .at(host.role())
         .explaining(share)
-        .seen(format!("a worker was runnable, but not running, for {} of the time", percent(share)))
+        .seen(format!("a thread was runnable, but not running, for {} of the time", percent(share)))
         .remedy(remedy);
+    let found = match bound::of_passed(case, host.role(), None) {
+        Some(passed) if remedy == run_delay::RELEASE => found.allowing(passed),
+        _ => found,
+    };
     let others =
         others_cpu::taken(test, host).filter(|taken| *taken > others_cpu::THRESHOLDS.noticeable);
     Some(match others {
@@ -76,5 +81,6 @@ mod tests {
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found[0].text, "linerate on the server is held back although CPUs are idle");
         assert!(found[0].remedy.sentence.contains("CPU limit"), "{}", found[0].remedy.sentence);
+        assert!(found[0].effect.bound().is_some(), "it allows what passed");
     }
 }

@@ -374,6 +374,8 @@ tcp! {
     TCP_SPURIOUS_RTOS = "TCPSpuriousRTOs";
     /// Duplicate SACKs received (RFC 2883).
     TCP_DSACK_RECV = "TCPDSACKRecv";
+    /// TCP segments dropped since newer ones had arrived, by their timestamps (RFC 7323, section 5).
+    TCP_PAWS = "PAWSEstab";
     /// Failed probes of packetization layer path MTU discovery (RFC 4821).
     TCP_MTUP_FAIL = "TCPMTUPFail";
     /// IP packets dropped since the way back to their source is another interface (`rp_filter`).

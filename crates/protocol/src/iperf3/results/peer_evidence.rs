@@ -74,7 +74,7 @@ impl PeerEvidence {
             && host.inventory.cpu_numbers().all(|number| *number <= MOST_CPU)
             && host.profile.iter().all(counts_little)
             && series.at.iter().all(|at| at.nanos() <= LATEST)
-            && [host.cost_seconds, host.resolving_seconds, host.still_seconds]
+            && [host.cost_seconds, host.resolving_seconds, host.still_seconds, host.held_seconds]
                 .iter()
                 .all(|time| (0.0..=1e9).contains(time))
             && self.pulses.iter().flat_map(|pulse| &pulse.bytes).all(|bytes| *bytes <= json::MOST)
