@@ -1,8 +1,11 @@
-//! Files that are read over and over: opened once, into memory that is kept.
+//! Files that are read over and over: opened once, into memory that is kept, once for a thread.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
+use std::mem;
+use std::ops::Deref;
 use std::os::unix::fs::FileExt;
 
 use measurement::Gap;
@@ -15,29 +18,54 @@ use crate::Tree;
 pub(crate) struct Source {
     path: Cow<'static, str>,
     file: Option<File>,
-    bytes: Vec<u8>,
+}
+
+/// What a file contained. Its memory is used again for the next one that this thread reads.
+#[derive(Debug)]
+pub(crate) struct Text(String);
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Drop for Text {
+    fn drop(&mut self) {
+        let bytes = mem::take(&mut self.0).into_bytes();
+        if bytes.capacity() <= MOST_KEPT {
+            SPARE.set(bytes);
+        }
+    }
 }
 
 impl Source {
     /// A source for the file at `path`, below the root of a tree.
     pub(crate) fn new(path: impl Into<Cow<'static, str>>) -> Self {
-        Self { path: path.into(), file: None, bytes: Vec::new() }
+        Self { path: path.into(), file: None }
     }
 
     /// The text of the file now; bytes that are not UTF-8 are replaced.
     ///
     /// # Errors
     /// The error of open(2) or read(2); as for [`Tree::text`] if the tree is not live.
-    pub(crate) fn text(&mut self, tree: &Tree) -> io::Result<Cow<'_, str>> {
+    pub(crate) fn text(&mut self, tree: &Tree) -> io::Result<Text> {
         if !tree.is_live() {
-            return tree.text(&self.path).map(Cow::Owned);
+            return tree.text(&self.path).map(Text);
         }
         if self.file.is_none() {
             self.file = Some(tree.open(&self.path)?);
         }
-        let read = self.file.as_ref().map_or(Ok(0), |file| read_whole(file, &mut self.bytes));
+        let mut bytes = SPARE.take();
+        let read = self.file.as_ref().map_or(Ok(()), |file| read_whole(file, &mut bytes));
         match read {
-            Ok(length) => Ok(String::from_utf8_lossy(&self.bytes[..length])),
+            Ok(()) => {
+                Ok(Text(String::from_utf8(bytes).unwrap_or_else(|error| {
+                    String::from_utf8_lossy(error.as_bytes()).into_owned()
+                })))
+            }
             Err(error) => {
                 // What it was may be gone, and another there in its place.
                 self.file = None;
@@ -56,21 +84,25 @@ impl Source {
         tree: &Tree,
         what: &str,
         absent: &str,
-    ) -> Result<Cow<'_, str>, Gap> {
+    ) -> Result<Text, Gap> {
         self.text(tree).map_err(|error| gap(what, &error, absent))
     }
 }
 
 /// Reads a file whole. Files of the kernel have no length, and a read from the start generates
 /// the content anew.
-fn read_whole(file: &File, bytes: &mut Vec<u8>) -> io::Result<usize> {
+fn read_whole(file: &File, bytes: &mut Vec<u8>) -> io::Result<()> {
     let mut length = 0;
+    bytes.resize(bytes.capacity(), 0);
     loop {
         if bytes.len() - length < LEAST_ROOM {
             bytes.resize((bytes.len() * 2).max(FIRST_ROOM), 0);
         }
         match file.read_at(&mut bytes[length..], length as u64) {
-            Ok(0) => return Ok(length),
+            Ok(0) => {
+                bytes.truncate(length);
+                return Ok(());
+            }
             Ok(read) => length += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -97,6 +129,13 @@ pub(crate) fn numbered(tree: &Tree, folder: &str, prefix: &str) -> Vec<u32> {
     found
 }
 
+/// A list of all symbols is not read over and over.
+const MOST_KEPT: usize = 256 * 1024;
+thread_local! {
+    /// Room for the next text.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 /// Most files of the kernel are shorter.
 const FIRST_ROOM: usize = 4096;
 /// So that no read ends after a few bytes.
@@ -112,7 +151,7 @@ mod tests {
         let tree = Tree::live();
         for _ in 0..3 {
             let text = source.text(&tree).expect("there");
-            assert!(text.starts_with(&std::process::id().to_string()), "{text}");
+            assert!(text.starts_with(&std::process::id().to_string()), "{}", &*text);
         }
     }
 
@@ -121,7 +160,7 @@ mod tests {
         let mut source = Source::new("proc/kallsyms");
         let tree = Tree::live();
         let Ok(text) = source.text(&tree) else { return };
-        let text = text.into_owned();
+        let text = text.to_string();
         assert_eq!(
             text.lines().count(),
             tree.text("proc/kallsyms").expect("there").lines().count()
