@@ -18,6 +18,7 @@ mod dropper;
 mod fixture;
 mod flood;
 mod footprint;
+mod held;
 mod hostile;
 mod limits;
 mod mutator;
@@ -28,6 +29,7 @@ mod random;
 mod record;
 mod script;
 mod server;
+mod shut;
 mod spoofed;
 mod topology;
 mod vanished;
@@ -61,6 +63,8 @@ pub(crate) struct Siege {
 /// What is proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Proof {
+    Shut,
+    Held,
     Crowd,
     Hostile,
     Flood,
@@ -105,6 +109,8 @@ impl Siege {
 impl Proof {
     fn run(self, siege: &Siege) -> anyhow::Result<Verdict> {
         match self {
+            Self::Shut => shut::run(siege),
+            Self::Held => held::run(siege),
             Self::Crowd => crowd::run(siege),
             Self::Hostile => hostile::run(siege),
             Self::Flood => flood::run(siege),

@@ -6,7 +6,10 @@ use std::time::Duration;
 use super::Siege;
 use super::client::{Good, Tried};
 use super::footprint::{Footprint, await_return};
-use super::limits::{Limit, LimitTable, Unit};
+use super::limits::{Limit, LimitTable, Unit, median, worst};
+use super::probe::start_latency;
+use super::random::Random;
+use super::script::Dialect;
 use super::server::{Capacity, LOCAL, Server};
 use super::topology::Host;
 use crate::Verdict;
@@ -59,6 +62,26 @@ impl Fixture {
         Ok(())
     }
 
+    /// Starts raw clients one after another, in both dialects by turns; each is to run soon.
+    pub(super) fn try_starts(&mut self, count: usize) -> anyhow::Result<()> {
+        let mut random = Random::from_seed(Random::fresh_seed());
+        let tried = self.server.host().run(|| {
+            let dialects = [Dialect::Iperf3, Dialect::Own].into_iter().cycle().take(count);
+            dialects.map(|dialect| start_latency(LOCAL, dialect, &mut random)).collect::<Vec<_>>()
+        })?;
+        let limits = &mut self.limits;
+        let latencies: Vec<_> = tried.iter().flatten().map(Duration::as_secs_f64).collect();
+        let what = format!("clients of {count} that were served");
+        limits.count(&what, latencies.len() as u64, Limit::Exactly(count as f64));
+        for error in tried.iter().filter_map(|one| one.as_ref().err()).take(MOST_TOLD) {
+            limits.note(&error.to_string());
+        }
+        let most = Limit::AtMost(MOST_LATENCY);
+        limits.add("from connect to TEST_RUNNING, worst", worst(&latencies), Unit::Seconds, most);
+        limits.note(&format!("median {:.4} s", median(&latencies)));
+        Ok(())
+    }
+
     /// Compares the server, which is left alone, with what it was.
     pub(super) fn judge(&mut self, patience: Duration) -> anyhow::Result<()> {
         let (server, limits) = (&mut self.server, &mut self.limits);
@@ -93,6 +116,9 @@ impl Fixture {
     }
 }
 
+/// Seconds.
+const MOST_LATENCY: f64 = 0.2;
+const MOST_TOLD: usize = 3;
 /// MiB.
 const MOST_GROWN: f64 = 8.0;
 /// How long a server has no tests before its memory is looked at: it gives back what it

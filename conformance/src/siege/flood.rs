@@ -17,6 +17,7 @@ use super::fixture::Fixture;
 use super::limits::{Limit, LimitTable, Unit, median, worst};
 use super::probe::start_latency;
 use super::random::Random;
+use super::script::Dialect;
 use super::server::{Capacity, LOCAL, Server};
 use super::topology::{Host, Star};
 use crate::Verdict;
@@ -127,7 +128,7 @@ fn probe(server: SocketAddr, stop: &AtomicBool) -> (Vec<f64>, Vec<String>) {
     let (mut latencies, mut unserved) = (Vec::new(), Vec::new());
     thread::sleep(LEAD);
     while !stop.load(Relaxed) {
-        match start_latency(server, &mut random) {
+        match start_latency(server, Dialect::Iperf3, &mut random) {
             Ok(latency) => latencies.push(latency.as_secs_f64()),
             Err(error) => unserved.push(error.to_string()),
         }

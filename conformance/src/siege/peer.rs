@@ -9,7 +9,7 @@ use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
 use super::peers::End;
 use super::random::Random;
-use super::script::{ACCESS_DENIED, COOKIE_LENGTH, Claim, SERVER_ERROR, Script, Step};
+use super::script::{ACCESS_DENIED, COOKIE_LENGTH, Claim, EXTENSION, SERVER_ERROR, Script, Step};
 use crate::ask::Transport;
 
 /// One look at a peer.
@@ -162,6 +162,14 @@ impl Peer {
                     return Some(Progress::Waiting(Some(now + FLOW_TURN)));
                 }
             }
+            Step::Trickle(every) => {
+                let next = *self.since.get_or_insert(now);
+                if now >= next {
+                    self.flow(usize::MAX, 1);
+                    self.since = Some(now + *every);
+                }
+                return Some(Progress::Waiting(self.since));
+            }
             Step::Pause(time) => {
                 let since = *self.since.get_or_insert(now);
                 if now < since + *time {
@@ -210,6 +218,14 @@ impl Peer {
     }
 
     fn await_state(&mut self, state: u8) -> Option<Progress> {
+        while let [EXTENSION, rest @ ..] = &*self.inbox {
+            let text = rest
+                .split_first_chunk()
+                .filter(|(length, text)| text.len() >= u32::from_be_bytes(**length) as usize);
+            let Some((length, _)) = text else { return Some(Progress::Waiting(None)) };
+            let end = 5 + u32::from_be_bytes(*length) as usize;
+            self.inbox.drain(..end);
+        }
         let Some(at) = self.inbox.iter().position(|byte| *byte == state) else {
             return Some(Progress::Waiting(None));
         };
@@ -292,7 +308,10 @@ impl Stream {
                     return Ok(false);
                 }
                 let wrong = [b'w'; COOKIE_LENGTH];
-                socket.write_all(if claim == Claim::Own { cookie } else { &wrong })?;
+                socket.write_all(if claim == Claim::Wrong { &wrong } else { cookie })?;
+                if let Claim::Numbered(number) = claim {
+                    socket.write_all(&number.to_be_bytes())?;
+                }
                 Ok(true)
             }
             // A stream of nobody is one whose reply nobody waits for.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::random::Random;
 use super::script::{
-    ACCESS_DENIED, COOKIE_LENGTH, CREATE_STREAMS, DISPLAY_RESULTS, EXCHANGE_RESULTS, IPERF_DONE,
-    PARAM_EXCHANGE, SERVER_ERROR, Session, TEST_END, TEST_RUNNING,
+    ACCESS_DENIED, COOKIE_LENGTH, CREATE_STREAMS, DISPLAY_RESULTS, Dialect, EXCHANGE_RESULTS,
+    EXTENSION, IPERF_DONE, PARAM_EXCHANGE, SERVER_ERROR, Session, TEST_END, TEST_RUNNING,
 };
 use crate::ask::{Direction, Transport};
 
@@ -15,8 +15,13 @@ use crate::ask::{Direction, Transport};
 ///
 /// # Errors
 /// What kept it from being served.
-pub(super) fn start_latency(server: SocketAddr, random: &mut Random) -> io::Result<Duration> {
+pub(super) fn start_latency(
+    server: SocketAddr,
+    dialect: Dialect,
+    random: &mut Random,
+) -> io::Result<Duration> {
     let session = Session { seconds: 1, ..Session::new(Transport::Tcp, Direction::Send) };
+    let session = session.of(dialect);
     let mut cookie = [b'p'; COOKIE_LENGTH];
     for byte in &mut cookie[1..COOKIE_LENGTH - 1] {
         *byte = b'a' + random.byte() % 26;
@@ -30,6 +35,9 @@ pub(super) fn start_latency(server: SocketAddr, random: &mut Random) -> io::Resu
     await_state(&mut control, CREATE_STREAMS)?;
     let mut stream = connect(server)?;
     stream.write_all(&cookie)?;
+    if dialect == Dialect::Own {
+        stream.write_all(&0_u32.to_be_bytes())?;
+    }
     await_state(&mut control, TEST_RUNNING)?;
     let latency = start.elapsed();
     control.write_all(&[TEST_END])?;
@@ -55,6 +63,7 @@ fn await_state(control: &mut TcpStream, state: u8) -> io::Result<()> {
         match byte[0] {
             ACCESS_DENIED => return Err(io::Error::new(ErrorKind::ConnectionRefused, "busy")),
             SERVER_ERROR => return Err(io::Error::new(ErrorKind::ConnectionRefused, "refused")),
+            EXTENSION => skip_text(control)?,
             other if other == state => return Ok(()),
             _ => {}
         }

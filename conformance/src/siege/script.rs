@@ -3,6 +3,7 @@
 //! A [`Session`] is a valid one, step by step; proofs cut it off, or mutate it.
 
 use std::net::IpAddr;
+use std::ops::Range;
 use std::time::Duration;
 
 use serde_json::json;
@@ -22,6 +23,8 @@ pub(super) enum Step {
     Stream(Transport, Claim),
     /// Payload: on the first so many streams from here, on all others towards here.
     Flow { senders: usize, length: usize, time: Duration },
+    /// A byte on every stream now and again, for ever.
+    Trickle(Duration),
     /// Does nothing for a while.
     Pause(Duration),
     /// Does nothing until the server closes.
@@ -37,6 +40,8 @@ pub(super) enum Step {
 pub(super) enum Claim {
     /// The peer's own.
     Own,
+    /// The peer's own, with its number (clause 13.12).
+    Numbered(u32),
     /// Nobody's.
     Wrong,
 }
@@ -51,9 +56,18 @@ pub(super) struct Script {
     pub(super) patience: Option<Duration>,
 }
 
+/// What a peer speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Iperf3,
+    /// With the extensions of a linerate (section 13).
+    Own,
+}
+
 /// A valid session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Session {
+    pub(super) dialect: Dialect,
     pub(super) transport: Transport,
     pub(super) direction: Direction,
     /// Streams in each direction.
@@ -91,7 +105,12 @@ impl Session {
     /// One stream of a test that says ten minutes.
     pub(super) const fn new(transport: Transport, direction: Direction) -> Self {
         let (flow, seconds) = (Duration::ZERO, 600);
-        Self { transport, direction, parallel: 1, length: 1000, seconds, flow }
+        let dialect = Dialect::Iperf3;
+        Self { dialect, transport, direction, parallel: 1, length: 1000, seconds, flow }
+    }
+
+    pub(super) const fn of(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
     }
 
     pub(super) const fn with_streams(self, parallel: usize) -> Self {
@@ -132,12 +151,12 @@ impl Session {
 
     fn opening(&self, count: usize) -> Vec<Step> {
         let mut steps = vec![Step::Await(CREATE_STREAMS)];
-        steps.extend(self.stream_steps(count));
+        steps.extend(self.stream_steps(0..count));
         steps
     }
 
     fn running(&self) -> Vec<Step> {
-        let rest = self.streams() - self.streams() / 2;
+        let rest = self.streams() / 2..self.streams();
         let mut steps: Vec<Step> = self.stream_steps(rest).collect();
         steps.extend([Step::Await(TEST_START), Step::Await(TEST_RUNNING)]);
         if !self.flow.is_zero() {
@@ -147,8 +166,13 @@ impl Session {
         steps
     }
 
-    fn stream_steps(&self, count: usize) -> impl Iterator<Item = Step> {
-        std::iter::repeat_n(Step::Stream(self.transport, Claim::Own), count)
+    fn stream_steps(&self, numbers: Range<usize>) -> impl Iterator<Item = Step> {
+        let is_numbered = self.dialect == Dialect::Own && self.transport == Transport::Tcp;
+        let claim = move |number| match u32::try_from(number) {
+            Ok(number) if is_numbered => Claim::Numbered(number),
+            _ => Claim::Own,
+        };
+        numbers.map(move |number| Step::Stream(self.transport, claim(number)))
     }
 
     /// Clause 7.4.
@@ -177,6 +201,9 @@ impl Session {
         ];
         for (name, _) in flags.into_iter().filter(|(_, is_on)| *is_on) {
             text[name] = true.into();
+        }
+        if self.dialect == Dialect::Own {
+            text["linerate"] = json!({ "version": "0.1.0", "extensions": EXTENSIONS });
         }
         framed(text.to_string().as_bytes())
     }
@@ -215,7 +242,10 @@ pub(super) fn framed(text: &[u8]) -> Vec<u8> {
 
 /// Clause 3.2.
 pub(super) const COOKIE_LENGTH: usize = 37;
-/// State bytes (clause 4.2).
+/// Clause 13.1.
+const EXTENSIONS: [&str; 4] = ["queue", "refusal", "many-streams", "evidence"];
+/// State bytes (clause 4.2), and that of an extension (clause 13.2).
+pub(super) const EXTENSION: u8 = 64;
 pub(super) const TEST_START: u8 = 1;
 pub(super) const TEST_RUNNING: u8 = 2;
 pub(super) const TEST_END: u8 = 4;

@@ -29,6 +29,8 @@ pub(super) struct Event {
 pub(super) enum Capacity {
     /// What it takes by default.
     Default,
+    /// One test at a time, and the others wait.
+    Queue,
     /// More than any proof opens, so that no limit answers for the proof.
     Ample,
 }
@@ -38,8 +40,10 @@ impl Server {
     pub(super) fn start(linerate: &Path, host: &Host, capacity: Capacity) -> anyhow::Result<Self> {
         let mut command = host.command(linerate);
         command.args(["serve", "--json", "--port", &PORT.to_string()]);
-        if capacity == Capacity::Ample {
-            command.args(AMPLE);
+        match capacity {
+            Capacity::Default => {}
+            Capacity::Queue => _ = command.arg("--queue"),
+            Capacity::Ample => _ = command.args(AMPLE),
         }
         let mut running = Running::captured(command)?;
         let is_listening = |line: &str| line.contains("\"listening\"");

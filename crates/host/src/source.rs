@@ -151,7 +151,7 @@ mod tests {
         let tree = Tree::live();
         for _ in 0..3 {
             let text = source.text(&tree).expect("there");
-            assert!(text.starts_with(&std::process::id().to_string()), "{text}");
+            assert!(text.starts_with(&std::process::id().to_string()), "{}", &*text);
         }
     }
 
