@@ -169,7 +169,10 @@ impl Found {
         let text = shown.split_once(": ").map_or(shown.as_str(), |(_, rest)| rest);
         let margin = outcome.margin().map_or_else(String::new, |margin| {
             let side = if margin < 0.0 { "beyond" } else { "inside" };
-            format!(", {:.0} % {side} the limit", margin.abs())
+            // While others may use the machine.
+            let generous =
+                if margin < 0.0 && outcome.kept() { ", of which more is allowed" } else { "" };
+            format!(", {:.0} % {side} the limit{generous}", margin.abs())
         });
         Self { text: format!("{text}{margin}"), verdict }
     }
