@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod bulk;
 mod control;
 mod counters;
 mod delay_variation;
@@ -31,6 +32,7 @@ mod zerocopy_counters;
 pub use protocol::iperf3::CounterWidth as SequenceWidth;
 
 pub use budget::{Budget, Goal};
+pub use bulk::Bulk;
 pub use counters::Counters;
 pub use delay_variation::{VariationReading, VariationStatistics};
 pub use exchange::{

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use linux::memory::Region;
 use linux::payload::SealedPayload;
 
+use crate::bulk::Bulk;
 use crate::payload::PayloadPattern;
-use crate::tcp::Bulk;
 use crate::zerocopy_counters::ZerocopyCounters;
 
 /// What all engines (implementations of sending and receiving) of one test share: the payloads of

@@ -2,7 +2,6 @@
 //! system calls, e.g. sendfile(2). Each is a [`Source`] of the [`Sender`] or a [`Sink`] of the
 //! [`Receiver`].
 
-mod bulk;
 mod engines;
 mod file_sink;
 mod file_source;
@@ -20,7 +19,6 @@ mod vmsplice;
 mod write;
 mod zerocopy_receive;
 
-pub use bulk::Bulk;
 pub use engines::{Incoming, MakeSink, MakeSource, Outgoing, ReceiveEngine, SendEngine};
 pub use file_sink::FileSink;
 pub use file_source::FileSource;

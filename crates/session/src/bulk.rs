@@ -1,6 +1,6 @@
 //! How much TCP streams move at once, unless the plan says it.
 
-use dataplane::tcp::Bulk;
+use dataplane::Bulk;
 use measurement::engine::{EngineName, EngineRole, PayloadHandling};
 use measurement::plan::End;
 use measurement::{ByteSize, Engine, StreamOptions, TestPlan, Transport};

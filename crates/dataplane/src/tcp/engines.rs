@@ -60,7 +60,7 @@ pub struct Outgoing {
 
 impl Outgoing {
     /// Builds a sender that takes its bytes from `source`, in calls of up to
-    /// [`Bulk::call`](crate::tcp::Bulk::call) bytes.
+    /// [`Bulk::call`](crate::Bulk::call) bytes.
     pub fn into_sender<S: Source + 'static>(
         self,
         source: S,
