@@ -6,6 +6,7 @@ use clap::error::ErrorKind;
 use clap::{ArgGroup, ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 mod brief;
+mod c_numbers;
 mod capture;
 mod color;
 mod cpus;

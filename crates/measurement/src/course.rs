@@ -31,7 +31,13 @@ pub struct Course<'a> {
     pub cpu: CpuUse,
 }
 
-impl Course<'_> {
+impl<'a> Course<'a> {
+    /// Of a test that ended before it began.
+    pub fn before_the_start(plan: &'a TestPlan) -> Self {
+        let (streams, samples, intervals) = (&[], &[], &[]);
+        Self { plan, streams, samples, intervals, base: 0, stopped: None, cpu: CpuUse::default() }
+    }
+
     /// The time that this end has measured as a sender (`sender` is true) or as a receiver, without
     /// the omitted start (`--omit`). A sender's measurement ends when it stops sending, a
     /// receiver's with its last sample. Zero while the omitted start lasts.

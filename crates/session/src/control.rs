@@ -145,8 +145,12 @@ impl<M: Machine> Control<M> {
     }
 
     fn close(&mut self, reset: bool) {
-        self.open = false;
         self.machine.handle_close(reset);
+        if !reset {
+            // A peer that has ended its sending alone may still read.
+            self.flush();
+        }
+        self.open = false;
     }
 }
 

@@ -65,6 +65,8 @@ pub trait Observer {
     fn concluded(&mut self, _course: &Course<'_>) -> Option<ServerOutput> {
         None
     }
+    /// At a server: an error ended the test, of which this is what there is.
+    fn broke_off(&mut self, _course: &Course<'_>) {}
     /// The test failed, or could not start.
     fn failed(&mut self, _error: &SessionError) {}
     /// At a server: the test ended; no event follows.

@@ -24,4 +24,4 @@ pub use evidence::Evidence;
 pub use limits::{Limits, RateLimit};
 pub use log::{Log, Served};
 pub use metrics::{LastResult, Refusal, ServerMetrics, Snapshot};
-pub use options::{Gate, ServerOptions, SessionOptions};
+pub use options::{Gate, OneOff, ServerOptions, SessionOptions};

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use linerate_session::client::{self, ClientOptions, Request};
-use linerate_session::server::{Log, Order, Refusal, Served, ServerOptions, SessionOptions};
+use linerate_session::server::{
+    Log, OneOff, Order, Refusal, Served, ServerOptions, SessionOptions,
+};
 use linerate_session::{Family, Server, SessionError};
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
@@ -354,7 +356,7 @@ impl Bench {
             bind: Some(self.ip),
             port: 0,
             family: Family::Any,
-            one_off: true,
+            one_off: OneOff::Test,
             idle_limit: Some(Duration::from_secs(60)),
             stop_timeout: Duration::ZERO,
             order: Order::ONE,

@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         return print(&words::version());
     }
     if let Err(wrong) = plan::check_roles(&flags, given) {
-        return words::refuse_usage(&wrong);
+        return words::refuse_usage(&flags, &wrong);
     }
     if let Some(lacking) = plan::what_is_lacking(&flags) {
         words::complain(&lacking);
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
     match serve_or_test(&flags) {
         Ok(code) => code,
-        Err(Failure::Usage(wrong)) => words::refuse_usage(&wrong),
+        Err(Failure::Usage(wrong)) => words::refuse_usage(&flags, &wrong),
         Err(Failure::Run(why)) => {
             let why = format!("error - {why}");
             if flags.is_json() {

@@ -9,7 +9,9 @@ use host::PerfAccess;
 use linux::event::StopSignals;
 use measurement::{BitRate, ByteSize};
 use session::Server;
-use session::server::{Evidence, Limits, Log, Order, RateLimit, ServerOptions, SessionOptions};
+use session::server::{
+    Evidence, Limits, Log, OneOff, Order, RateLimit, ServerOptions, SessionOptions,
+};
 
 use crate::flags::ServeFlags;
 use crate::lines::Lines;
@@ -56,7 +58,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
         bind: flags.bind,
         port: flags.port,
         family: flags.family.into(),
-        one_off: flags.order.one_off,
+        one_off: if flags.order.one_off { OneOff::Test } else { OneOff::No },
         idle_limit: None,
         stop_timeout: flags.service.stop_timeout,
         order: order(flags),

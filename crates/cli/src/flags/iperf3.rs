@@ -2,15 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use measurement::{BitRate, ByteSize};
 
 use super::iperf3_values::{
-    Affinity, ClientHost, ControlKeepalive, Rate, Seconds, ServerLimit, Whole, affinity,
-    client_host, dscp, keepalive, limit, parse_format, plain_rate, rate, seconds, size,
-    type_of_service, whole,
+    self as values, Affinity, ClientHost, ConnectTimeout, ControlKeepalive, Lossy, Rate, Seconds,
+    ServerLimit, reads,
 };
 
 /// Does what iperf3 3.21 does, as client (-c) or as server (-s).
@@ -30,13 +30,13 @@ use super::iperf3_values::{
 #[expect(clippy::struct_excessive_bools, reason = "iperf3 has as many switches")]
 pub(crate) struct Iperf3Flags {
     /// Server port to listen on or to connect to
-    #[arg(short, long, value_name = "N", default_value_t = session::DEFAULT_PORT, value_parser = super::iperf3_values::port, help_heading = BOTH)]
+    #[arg(short, long, value_name = "N", default_value_t = session::DEFAULT_PORT, value_parser = reads(values::port), help_heading = BOTH)]
     pub(crate) port: u16,
     /// Unit of rates: k, m, g, t in bits or K, M, G, T in bytes
-    #[arg(short, long, value_name = "kmgtKMGT", value_parser = parse_format, help_heading = BOTH)]
+    #[arg(short, long, value_name = "kmgtKMGT", value_parser = reads(values::parse_format), help_heading = BOTH)]
     pub(crate) format: Option<report::iperf3::UnitFormat>,
     /// Seconds between two reports; 0: only at the end
-    #[arg(short, long, value_name = "N", value_parser = super::iperf3_values::interval, help_heading = BOTH)]
+    #[arg(short, long, value_name = "N", value_parser = reads(values::interval), help_heading = BOTH)]
     pub(crate) interval: Option<f64>,
     /// Write the number of this process to a file
     #[arg(short = 'I', long, value_name = "FILE", help_heading = BOTH)]
@@ -45,13 +45,13 @@ pub(crate) struct Iperf3Flags {
     #[arg(short = 'F', long, value_name = "FILE", help_heading = BOTH)]
     pub(crate) file: Option<PathBuf>,
     /// CPU to run on; a client may add the server's, after a comma
-    #[arg(short = 'A', long, value_name = "n[,m]", value_parser = affinity, help_heading = BOTH)]
+    #[arg(short = 'A', long, value_name = "n[,m]", value_parser = reads(values::affinity), help_heading = BOTH)]
     pub(crate) affinity: Option<Affinity>,
     /// Address to bind to; %dev as with --bind-dev
-    #[arg(short = 'B', long, value_name = "HOST[%DEV]", help_heading = BOTH)]
+    #[arg(short = 'B', long, value_name = "HOST[%DEV]", value_parser = Lossy, help_heading = BOTH)]
     pub(crate) bind: Option<String>,
     /// Network interface to bind to (SO_BINDTODEVICE)
-    #[arg(long, value_name = "DEV", help_heading = BOTH)]
+    #[arg(long, value_name = "DEV", value_parser = Lossy, help_heading = BOTH)]
     pub(crate) bind_dev: Option<String>,
     /// More detailed output
     #[arg(short = 'V', long, help_heading = BOTH)]
@@ -72,22 +72,22 @@ pub(crate) struct Iperf3Flags {
     #[arg(long, help_heading = BOTH)]
     pub(crate) forceflush: bool,
     /// Begin each line with the time, as =FORMAT of strftime(3) wants it
-    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "%c ", help_heading = BOTH)]
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "%c ", value_parser = Lossy, help_heading = BOTH)]
     pub(crate) timestamps: Option<String>,
     /// Give up when nothing was received for so long, in ms [default: 120000]
-    #[arg(long, value_name = "N", value_parser = whole, help_heading = BOTH)]
-    pub(crate) rcv_timeout: Option<Whole>,
+    #[arg(long, value_name = "N", value_parser = reads(values::receive_timeout), help_heading = BOTH)]
+    pub(crate) rcv_timeout: Option<Duration>,
     /// Give up when sent data is not acknowledged for so long, in ms (TCP_USER_TIMEOUT)
-    #[arg(long, value_name = "N", value_parser = whole, help_heading = BOTH)]
-    pub(crate) snd_timeout: Option<Whole>,
+    #[arg(long, value_name = "N", value_parser = reads(values::send_timeout), help_heading = BOTH)]
+    pub(crate) snd_timeout: Option<Duration>,
     /// Keepalive of the control connection: =IDLE/INTERVAL/COUNT, in seconds
-    #[arg(long, value_name = "N/N/N", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = keepalive, help_heading = BOTH)]
+    #[arg(long, value_name = "N/N/N", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = reads(values::keepalive), help_heading = BOTH)]
     pub(crate) cntl_ka: Option<ControlKeepalive>,
     /// Use Multipath TCP
     #[arg(short, long, help_heading = BOTH)]
     pub(crate) mptcp: bool,
     /// Print what is said on the control connection; =LEVEL is accepted
-    #[arg(short, long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "4", help_heading = BOTH)]
+    #[arg(short, long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "4", value_parser = Lossy, help_heading = BOTH)]
     pub(crate) debug: Option<String>,
     /// PKCS#1 padding of the credentials, for peers before 3.17
     #[arg(long, help_heading = BOTH)]
@@ -115,14 +115,14 @@ pub(crate) struct Iperf3Flags {
     #[arg(short = '1', long, help_heading = SERVER)]
     pub(crate) one_off: bool,
     /// Highest rate of a test, in bit/s, and over how many seconds it is averaged
-    #[arg(long, value_name = "N[KMG][/N]", value_parser = limit, help_heading = SERVER)]
+    #[arg(long, value_name = "N[KMG][/N]", value_parser = reads(values::limit), help_heading = SERVER)]
     pub(crate) server_bitrate_limit: Option<ServerLimit>,
     /// With --one-off: exit when no client came for so many seconds
-    #[arg(long, value_name = "N", value_parser = whole, help_heading = SERVER)]
-    pub(crate) idle_timeout: Option<Whole>,
+    #[arg(long, value_name = "N", value_parser = reads(values::idle_timeout), help_heading = SERVER)]
+    pub(crate) idle_timeout: Option<Seconds>,
     /// Longest test, in seconds
-    #[arg(long, value_name = "N", value_parser = whole, help_heading = SERVER)]
-    pub(crate) server_max_duration: Option<Whole>,
+    #[arg(long, value_name = "N", value_parser = reads(values::seconds), help_heading = SERVER)]
+    pub(crate) server_max_duration: Option<Seconds>,
     /// RSA private key that decrypts the clients' credentials (PEM)
     #[arg(long, value_name = "FILE", help_heading = SERVER)]
     pub(crate) rsa_private_key_path: Option<PathBuf>,
@@ -130,11 +130,11 @@ pub(crate) struct Iperf3Flags {
     #[arg(long, value_name = "FILE", help_heading = SERVER)]
     pub(crate) authorized_users_path: Option<PathBuf>,
     /// How far a client's clock may be off, in seconds [default: 10]
-    #[arg(long, value_name = "N", value_parser = whole, help_heading = SERVER)]
-    pub(crate) time_skew_threshold: Option<Whole>,
+    #[arg(long, value_name = "N", value_parser = reads(values::clock_skew), help_heading = SERVER)]
+    pub(crate) time_skew_threshold: Option<Seconds>,
 
     /// Run as a client of this host; %dev as with --bind-dev
-    #[arg(short, long, value_name = "HOST[%DEV]", value_parser = client_host, help_heading = CLIENT)]
+    #[arg(short, long, value_name = "HOST[%DEV]", value_parser = reads(values::client_host), help_heading = CLIENT)]
     pub(crate) client: Option<ClientHost>,
     /// UDP in place of TCP
     #[arg(short, long, help_heading = CLIENT)]
@@ -143,44 +143,44 @@ pub(crate) struct Iperf3Flags {
     #[arg(long, help_heading = CLIENT)]
     pub(crate) sctp: bool,
     /// Bind SCTP to links (not available)
-    #[arg(short = 'X', long, value_name = "NAME", help_heading = CLIENT)]
+    #[arg(short = 'X', long, value_name = "NAME", value_parser = Lossy, help_heading = CLIENT)]
     pub(crate) xbind: Option<String>,
     /// Number of SCTP streams (not available)
-    #[arg(long, value_name = "N", help_heading = CLIENT)]
+    #[arg(long, value_name = "N", value_parser = Lossy, help_heading = CLIENT)]
     pub(crate) nstreams: Option<String>,
     /// How long the control connection may take to open, in ms
-    #[arg(long, value_name = "N", value_parser = size, help_heading = CLIENT)]
-    pub(crate) connect_timeout: Option<ByteSize>,
+    #[arg(long, value_name = "N", value_parser = reads(values::connect_timeout), help_heading = CLIENT)]
+    pub(crate) connect_timeout: Option<ConnectTimeout>,
     /// Rate of each stream in bit/s, 0: unlimited [default: 1 Mbit/s for UDP]; /# sends so many blocks at once
-    #[arg(short, long, visible_alias = "bandwidth", value_name = "N[KMG][/N]", value_parser = rate, help_heading = CLIENT)]
+    #[arg(short, long, visible_alias = "bandwidth", value_name = "N[KMG][/N]", value_parser = reads(values::rate), help_heading = CLIENT)]
     pub(crate) bitrate: Option<Rate>,
     /// Pacing timer of old servers, in microseconds [default: 1000]
-    #[arg(long, value_name = "N[KMG]", value_parser = size, help_heading = CLIENT)]
+    #[arg(long, value_name = "N[KMG]", value_parser = reads(values::size), help_heading = CLIENT)]
     pub(crate) pacing_timer: Option<ByteSize>,
     /// Rate to which the kernel paces each stream, in bit/s (SO_MAX_PACING_RATE)
-    #[arg(long, value_name = "N[KMG]", value_parser = plain_rate, help_heading = CLIENT)]
+    #[arg(long, value_name = "N[KMG]", value_parser = reads(values::plain_rate), help_heading = CLIENT)]
     pub(crate) fq_rate: Option<BitRate>,
     /// Switches --fq-rate off (deprecated)
     #[arg(long, help_heading = CLIENT)]
     pub(crate) no_fq_socket_pacing: bool,
     /// Seconds to test, 0: until it is interrupted [default: 10]
-    #[arg(short, long, value_name = "N", value_parser = seconds, help_heading = CLIENT)]
+    #[arg(short, long, value_name = "N", value_parser = reads(values::seconds), help_heading = CLIENT)]
     pub(crate) time: Option<Seconds>,
     /// Bytes to move in place of a time
-    #[arg(short = 'n', long, value_name = "N[KMG]", value_parser = size, help_heading = CLIENT)]
+    #[arg(short = 'n', long, value_name = "N[KMG]", value_parser = reads(values::size), help_heading = CLIENT)]
     pub(crate) bytes: Option<ByteSize>,
     /// Blocks to move in place of a time
-    #[arg(short = 'k', long, value_name = "N[KMG]", value_parser = size, help_heading = CLIENT)]
+    #[arg(short = 'k', long, value_name = "N[KMG]", value_parser = reads(values::size), help_heading = CLIENT)]
     pub(crate) blockcount: Option<ByteSize>,
     /// Length of a block, or of a datagram [default: 128K for TCP, what fits for UDP]
-    #[arg(short, long, value_name = "N[KMG]", value_parser = size, help_heading = CLIENT)]
+    #[arg(short, long, value_name = "N[KMG]", value_parser = reads(values::length), help_heading = CLIENT)]
     pub(crate) length: Option<ByteSize>,
     /// Port of this client's first stream
-    #[arg(long, value_name = "PORT", value_parser = super::iperf3_values::port, help_heading = CLIENT)]
+    #[arg(long, value_name = "PORT", value_parser = reads(values::port), help_heading = CLIENT)]
     pub(crate) cport: Option<u16>,
     /// Parallel streams
-    #[arg(short = 'P', long, value_name = "N", value_parser = whole, help_heading = CLIENT)]
-    pub(crate) parallel: Option<Whole>,
+    #[arg(short = 'P', long, value_name = "N", value_parser = reads(values::streams), help_heading = CLIENT)]
+    pub(crate) parallel: Option<u16>,
     /// The server sends
     #[arg(short = 'R', long, help_heading = CLIENT)]
     pub(crate) reverse: bool,
@@ -188,25 +188,25 @@ pub(crate) struct Iperf3Flags {
     #[arg(long, help_heading = CLIENT)]
     pub(crate) bidir: bool,
     /// Socket buffers
-    #[arg(short, long, value_name = "N[KMG]", value_parser = size, help_heading = CLIENT)]
+    #[arg(short, long, value_name = "N[KMG]", value_parser = reads(values::window), help_heading = CLIENT)]
     pub(crate) window: Option<ByteSize>,
     /// Congestion control, e.g. cubic
-    #[arg(short = 'C', long, alias = "linux-congestion", value_name = "NAME", help_heading = CLIENT)]
+    #[arg(short = 'C', long, alias = "linux-congestion", value_name = "NAME", value_parser = Lossy, help_heading = CLIENT)]
     pub(crate) congestion: Option<String>,
     /// TCP maximum segment size
-    #[arg(short = 'M', long, value_name = "N", value_parser = whole, help_heading = CLIENT)]
-    pub(crate) set_mss: Option<Whole>,
+    #[arg(short = 'M', long, value_name = "N", value_parser = reads(values::segment_size), help_heading = CLIENT)]
+    pub(crate) set_mss: Option<u32>,
     /// TCP_NODELAY
     #[arg(short = 'N', long, help_heading = CLIENT)]
     pub(crate) no_delay: bool,
     /// IP type of service: 0 to 255, also 0x.. and 0..
-    #[arg(short = 'S', long, value_name = "N", value_parser = type_of_service, help_heading = CLIENT)]
+    #[arg(short = 'S', long, value_name = "N", value_parser = reads(values::type_of_service), help_heading = CLIENT)]
     pub(crate) tos: Option<u8>,
     /// DSCP: 0 to 63, or a name such as ef or af21
-    #[arg(long, value_name = "N", value_parser = dscp, help_heading = CLIENT)]
+    #[arg(long, value_name = "N", value_parser = reads(values::dscp), help_heading = CLIENT)]
     pub(crate) dscp: Option<u8>,
     /// IPv6 flow label
-    #[arg(short = 'L', long, value_name = "N", value_parser = super::iperf3_values::flow_label, help_heading = CLIENT)]
+    #[arg(short = 'L', long, value_name = "N", value_parser = reads(values::flow_label), help_heading = CLIENT)]
     pub(crate) flowlabel: Option<u32>,
     /// Send without copying (sendfile)
     #[arg(short = 'Z', long, help_heading = CLIENT)]
@@ -215,13 +215,13 @@ pub(crate) struct Iperf3Flags {
     #[arg(long, help_heading = CLIENT)]
     pub(crate) skip_rx_copy: bool,
     /// Leave the first seconds out of the result
-    #[arg(short = 'O', long, value_name = "N", value_parser = whole, help_heading = CLIENT)]
-    pub(crate) omit: Option<Whole>,
+    #[arg(short = 'O', long, value_name = "N", value_parser = reads(values::omit), help_heading = CLIENT)]
+    pub(crate) omit: Option<Seconds>,
     /// Begin each line of output with this text
-    #[arg(short = 'T', long, value_name = "TEXT", help_heading = CLIENT)]
+    #[arg(short = 'T', long, value_name = "TEXT", value_parser = Lossy, help_heading = CLIENT)]
     pub(crate) title: Option<String>,
     /// Text for the JSON of both ends
-    #[arg(long, value_name = "TEXT", help_heading = CLIENT)]
+    #[arg(long, value_name = "TEXT", value_parser = Lossy, help_heading = CLIENT)]
     pub(crate) extra_data: Option<String>,
     /// Show the server's output too
     #[arg(long, help_heading = CLIENT)]
@@ -239,14 +239,14 @@ pub(crate) struct Iperf3Flags {
     #[arg(long, help_heading = CLIENT)]
     pub(crate) dont_fragment: bool,
     /// User to authenticate as; the password comes from IPERF3_PASSWORD, or is asked for
-    #[arg(long, value_name = "NAME", help_heading = CLIENT)]
+    #[arg(long, value_name = "NAME", value_parser = Lossy, help_heading = CLIENT)]
     pub(crate) username: Option<String>,
     /// RSA public key of the server (PEM)
     #[arg(long, value_name = "FILE", help_heading = CLIENT)]
     pub(crate) rsa_public_key_path: Option<PathBuf>,
 
     /// Words that belong to no flag; iperf3 takes no notice of them.
-    #[arg(hide = true)]
+    #[arg(hide = true, value_parser = Lossy)]
     pub(crate) words: Vec<String>,
 }
 
@@ -278,7 +278,12 @@ impl GivenRoles {
 impl Iperf3Flags {
     /// Reads a command line without the program's name.
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<(Self, GivenRoles), clap::Error> {
-        let command = Self::command();
+        // As for getopt_long(3), what stands behind a flag that needs a value is its value.
+        let command = Self::command().mut_args(|flag| {
+            let is_optional = flag.is_require_equals_set() || flag.is_positional();
+            let needs_value = flag.get_action().takes_values() && !is_optional;
+            flag.allow_hyphen_values(needs_value)
+        });
         let matches = command.clone().try_get_matches_from(arguments)?;
         let formatted = |error: clap::Error| error.format(&mut Self::command());
         let flags = Self::from_arg_matches(&matches).map_err(formatted)?;

@@ -1,18 +1,24 @@
 //! Values of iperf3's flags, read as generously as iperf3 reads them.
 
+use std::ffi::OsStr;
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
+use clap::builder::TypedValueParser;
+use clap::{Arg, Command};
+use measurement::plan::IPERF3_STREAMS;
 use measurement::{BitRate, ByteSize};
 use report::iperf3::UnitFormat;
 
-/// A whole number; like atoi(3) it ends where its digits end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Whole(pub(crate) u64);
+use super::c_numbers::{atof, atoi, of_any_base, strtod};
 
 /// A time in whole seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seconds(pub(crate) Duration);
+
+/// `--connect-timeout`, in milliseconds; none, for one below zero: as without the flag.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConnectTimeout(pub(crate) Option<Duration>);
 
 /// `-b`: the rate and the blocks at once.
 #[derive(Clone, Copy, Debug)]
@@ -50,16 +56,35 @@ pub(crate) struct ClientHost {
     pub(crate) device: Option<String>,
 }
 
-pub(crate) fn whole(text: &str) -> Result<Whole, String> {
-    let digits = text.trim_start();
-    let digits = digits.strip_prefix('+').unwrap_or(digits);
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().map(Whole).map_err(|_| "a whole number is needed".to_owned())
+/// A parser of arguments that need not be UTF-8: what is not becomes U+FFFD, which no number has.
+pub(crate) fn reads<T>(read: fn(&str) -> Result<T, String>) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    Lossy.try_map(move |text| read(&text))
 }
 
-fn within(text: &str, least: u64, most: u64, wrong: &str) -> Result<u64, String> {
-    let Whole(number) = whole(text)?;
-    if (least..=most).contains(&number) { Ok(number) } else { Err(wrong.to_owned()) }
+/// A text that need not be UTF-8, as [`reads`] has it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lossy;
+
+impl TypedValueParser for Lossy {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        _command: &Command,
+        _flag: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        Ok(value.to_string_lossy().into_owned())
+    }
+}
+
+/// A whole number as atoi(3) has it, from `least` to `most`.
+fn within(text: &str, least: u32, most: u32, wrong: &str) -> Result<u64, String> {
+    let number = u32::try_from(atoi(text)).ok().filter(|number| (least..=most).contains(number));
+    number.map(u64::from).ok_or_else(|| wrong.to_owned())
 }
 
 pub(crate) fn port(text: &str) -> Result<u16, String> {
@@ -68,29 +93,81 @@ pub(crate) fn port(text: &str) -> Result<u16, String> {
 }
 
 pub(crate) fn seconds(text: &str) -> Result<Seconds, String> {
-    within(text, 0, 86_400, "test duration valid values are 0 to 86400 seconds")
+    within(text, 0, DAY, "test duration valid values are 0 to 86400 seconds")
         .map(|seconds| Seconds(Duration::from_secs(seconds)))
 }
 
-pub(crate) fn interval(text: &str) -> Result<f64, String> {
-    // Like atof(3) it ends where the number ends.
-    let text = text.trim_start();
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: Result<f64, _> = text[..end].parse();
-    match number {
-        Ok(number) if number == 0.0 || (0.1..=60.0).contains(&number) => Ok(number),
-        Ok(_) => Err("invalid report interval (min = 0.1, max = 60 seconds)".to_owned()),
-        Err(_) => Err("a number of seconds is needed".to_owned()),
+pub(crate) fn idle_timeout(text: &str) -> Result<Seconds, String> {
+    within(text, 1, DAY, "idle timeout parameter is not positive or larger than allowed limit")
+        .map(|seconds| Seconds(Duration::from_secs(seconds)))
+}
+
+pub(crate) fn omit(text: &str) -> Result<Seconds, String> {
+    within(text, 0, 600, "bogus value for --omit (maximum = 600 seconds)")
+        .map(|seconds| Seconds(Duration::from_secs(seconds)))
+}
+
+pub(crate) fn clock_skew(text: &str) -> Result<Seconds, String> {
+    within(text, 1, i32::MAX.unsigned_abs(), "skew threshold must be a positive number")
+        .map(|seconds| Seconds(Duration::from_secs(seconds)))
+}
+
+/// Milliseconds. iperf3 ends these lines, too, with the words of an errno that is 0.
+pub(crate) fn receive_timeout(text: &str) -> Result<Duration, String> {
+    within(text, 100, DAY * 1000, "receive timeout value is incorrect or not in range: ")
+        .map(Duration::from_millis)
+}
+
+/// Milliseconds, as above.
+pub(crate) fn send_timeout(text: &str) -> Result<Duration, String> {
+    within(text, 0, DAY * 1000, "send timeout value is incorrect or not in range: ")
+        .map(Duration::from_millis)
+}
+
+pub(crate) fn connect_timeout(text: &str) -> Result<ConnectTimeout, String> {
+    let millis = u64::try_from(int(unit(text, 1024.0)?)).ok();
+    Ok(ConnectTimeout(millis.map(|millis| Duration::from_millis(millis.max(1)))))
+}
+
+/// 3.21 takes 0, and tests without a stream; its successor takes no less than 1.
+pub(crate) fn streams(text: &str) -> Result<u16, String> {
+    match atoi(text) {
+        count if count > MOST_STREAMS.into() => {
+            Err(format!("number of parallel streams too large (maximum = {MOST_STREAMS})"))
+        }
+        count if count < 1 => {
+            Err(format!("invalid number of parallel streams (min = 1, max = {MOST_STREAMS})"))
+        }
+        count => Ok(u16::try_from(count).unwrap_or(MOST_STREAMS)),
     }
 }
 
-/// A number with a suffix that multiplies it by a power of `kilo`.
-fn scaled(text: &str, kilo: f64) -> Result<f64, String> {
-    let wrong = || format!("'{text}' is no number with a suffix K, M, G or T");
-    let number = text.trim();
-    let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
-    let (digits, rest) = number.split_at(end);
-    // iperf3 ignores what follows the letter: 8K, 8KB and 8Kbit are the same.
+/// A segment size; 0: the kernel's, as is one below zero.
+pub(crate) fn segment_size(text: &str) -> Result<u32, String> {
+    match atoi(text) {
+        size if size > MOST_SEGMENT => {
+            Err(format!("TCP MSS too large (maximum = {MOST_SEGMENT} bytes)"))
+        }
+        size => Ok(u32::try_from(size).unwrap_or(0)),
+    }
+}
+
+pub(crate) fn interval(text: &str) -> Result<f64, String> {
+    span(text, "invalid report interval (min = 0.1, max = 60 seconds)")
+}
+
+/// Seconds as atof(3) has them: 0, or what may be between two reports.
+fn span(text: &str, wrong: &str) -> Result<f64, String> {
+    let number = atof(text);
+    let is_allowed = number == 0.0 || (0.1..=60.0).contains(&number);
+    if is_allowed { Ok(number) } else { Err(wrong.to_owned()) }
+}
+
+/// A number with a suffix that multiplies it by a power of `kilo`. What follows the suffix is
+/// ignored, as by iperf3: 8K, 8KB and 8Kbit are the same.
+fn unit(text: &str, kilo: f64) -> Result<f64, String> {
+    let wrong = || format!("invalid unit value or suffix: '{text}'");
+    let (number, rest) = strtod(text).ok_or_else(wrong)?;
     let power = match rest.chars().next().map(|suffix| suffix.to_ascii_uppercase()) {
         None => 0,
         Some('K') => 1,
@@ -99,28 +176,46 @@ fn scaled(text: &str, kilo: f64) -> Result<f64, String> {
         Some('T') => 4,
         Some(_) => return Err(wrong()),
     };
-    let value: f64 = digits.parse().map_err(|_| wrong())?;
-    let value = value * kilo.powi(power);
-    if (0.0..MOST).contains(&value) { Ok(value) } else { Err(wrong()) }
+    Ok(number * kilo.powi(power))
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "scaled gives nothing below zero or beyond 2^53"
-)]
-fn scaled_whole(text: &str, kilo: f64) -> Result<u64, String> {
-    scaled(text, kilo).map(|value| value as u64)
+/// An amount as iperf3's 64 bits have it: one below zero is huge.
+#[expect(clippy::cast_possible_truncation, reason = "what is too large is cut to the most")]
+const fn amount(number: f64) -> u64 {
+    let whole = (number as i64).cast_unsigned();
+    if whole > MOST { MOST } else { whole }
+}
+
+/// An amount as iperf3's `int` has it, in which one beyond 2^31 is below zero.
+#[expect(clippy::cast_possible_truncation, reason = "iperf3 casts it as well")]
+const fn int(number: f64) -> i32 {
+    number as i64 as i32
 }
 
 /// A size or an amount: the suffixes are powers of 1024.
 pub(crate) fn size(text: &str) -> Result<ByteSize, String> {
-    scaled_whole(text, 1024.0).map(ByteSize::from_bytes)
+    unit(text, 1024.0).map(|number| ByteSize::from_bytes(amount(number)))
+}
+
+/// A block's length; one below zero is as much too long as one beyond 2^31.
+pub(crate) fn length(text: &str) -> Result<ByteSize, String> {
+    let length = u32::try_from(int(unit(text, 1024.0)?)).unwrap_or(u32::MAX);
+    Ok(ByteSize::from_bytes(length.into()))
+}
+
+/// Size of the socket's buffers.
+pub(crate) fn window(text: &str) -> Result<ByteSize, String> {
+    let number = unit(text, 1024.0)?;
+    if (0.0..=MOST_WINDOW).contains(&number) {
+        Ok(ByteSize::from_bytes(amount(number)))
+    } else {
+        Err(format!("socket buffer size too large (maximum = {MOST_WINDOW} bytes)"))
+    }
 }
 
 /// A rate: the suffixes are powers of 1000.
 pub(crate) fn plain_rate(text: &str) -> Result<BitRate, String> {
-    scaled_whole(text, 1000.0).map(BitRate::from_bits_per_second)
+    unit(text, 1000.0).map(|number| BitRate::from_bits_per_second(amount(number)))
 }
 
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
@@ -138,7 +233,7 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
 
 pub(crate) fn limit(text: &str) -> Result<ServerLimit, String> {
     let (rate, window) = match text.split_once('/') {
-        Some((rate, window)) => (rate, interval(window)?),
+        Some((rate, window)) => (rate, span(window, WRONG_WINDOW)?),
         None => (text, 0.0),
     };
     let window = if window > 0.0 { Duration::from_secs_f64(window) } else { LIMIT_WINDOW };
@@ -146,49 +241,25 @@ pub(crate) fn limit(text: &str) -> Result<ServerLimit, String> {
 }
 
 pub(crate) fn affinity(text: &str) -> Result<Affinity, String> {
-    let (own, server) = match text.split_once(',') {
-        Some((own, server)) => (own, Some(within(server, 0, 1024, WRONG_CPU)?)),
-        None => (text, None),
+    let own = of_any_base(text).and_then(|cpu| usize::try_from(cpu).ok());
+    let own = own.filter(|cpu| *cpu <= 1024).ok_or_else(|| WRONG_CPU.to_owned())?;
+    let server = match text.split_once(',') {
+        Some((_, server)) => Some(within(server, 0, 1024, WRONG_CPU)?),
+        None => None,
     };
-    Ok(Affinity {
-        own: usize::try_from(within(own, 0, 1024, WRONG_CPU)?).unwrap_or(usize::MAX),
-        server: server.map(|cpu| u32::try_from(cpu).unwrap_or(u32::MAX)),
-    })
+    Ok(Affinity { own, server: server.map(|cpu| u32::try_from(cpu).unwrap_or(u32::MAX)) })
 }
 
 pub(crate) fn keepalive(text: &str) -> Result<ControlKeepalive, String> {
-    let mut parts = text.splitn(3, '/').map(|part| {
-        if part.is_empty() {
-            Ok(None)
-        } else {
-            whole(part).map(|Whole(n)| Some(n).filter(|n| *n > 0))
-        }
-    });
-    let mut next = || parts.next().unwrap_or(Ok(None));
-    let (idle, interval, probes) = (next()?, next()?, next()?);
-    if let Some(idle) = idle
-        && idle <= interval.unwrap_or(0) * probes.unwrap_or(0)
-    {
-        return Err("the idle time must be longer than interval times count".to_owned());
+    let mut parts = text.splitn(3, '/').map(|part| i64::from(atoi(part)));
+    let mut next = || parts.next().unwrap_or(0);
+    let (idle, interval, probes) = (next(), next(), next());
+    if idle != 0 && idle <= interval * probes {
+        return Err(WRONG_KEEPALIVE.to_owned());
     }
-    Ok(ControlKeepalive {
-        idle: idle.map(Duration::from_secs),
-        interval: interval.map(Duration::from_secs),
-        probes: probes.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
-    })
-}
-
-/// A number as strtol(3) reads it: decimal, 0 for octal, 0x for hexadecimal.
-fn of_any_base(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let lower = text.to_ascii_lowercase();
-    if let Some(digits) = lower.strip_prefix("0x") {
-        u64::from_str_radix(digits, 16).ok()
-    } else if lower.len() > 1 && lower.starts_with('0') {
-        u64::from_str_radix(&lower[1..], 8).ok()
-    } else {
-        lower.parse().ok()
-    }
+    let set = |number: i64| u32::try_from(number).ok().filter(|number| *number > 0);
+    let seconds = |number| set(number).map(|number| Duration::from_secs(number.into()));
+    Ok(ControlKeepalive { idle: seconds(idle), interval: seconds(interval), probes: set(probes) })
 }
 
 pub(crate) fn type_of_service(text: &str) -> Result<u8, String> {
@@ -277,8 +348,17 @@ const NAMED_SERVICES: [(&str, u8); 25] = [
 const WRONG_CPU: &str = "unable to set CPU affinity: choose a CPU from 0 to 1024";
 /// iperf3's default for `--server-bitrate-limit`.
 const LIMIT_WINDOW: Duration = Duration::from_secs(5);
+const WRONG_WINDOW: &str = "invalid time interval for calculating average data rate";
+const WRONG_KEEPALIVE: &str = "control connection Keepalive period should be larger than the full \
+                               retry period (interval * count): ";
 /// Up to here JSON's doubles are exact.
-const MOST: f64 = 9_007_199_254_740_992.0;
+const MOST: u64 = 1 << 53;
+/// iperf3's `MAX_STREAMS`, `MAX_MSS` and `MAX_TCP_BUFFER`.
+const MOST_STREAMS: u16 = IPERF3_STREAMS;
+const MOST_SEGMENT: i32 = 32_767;
+const MOST_WINDOW: f64 = 536_870_912.0;
+/// Seconds.
+const DAY: u32 = 86_400;
 
 #[cfg(test)]
 mod tests {
@@ -290,25 +370,49 @@ mod tests {
         assert_eq!(size("1.5m").expect("a size").bytes(), 1_572_864);
         assert_eq!(plain_rate("1.5G").expect("a rate").bits_per_second(), 1_500_000_000);
         assert_eq!(size("8KB"), size("8K"));
-        for wrong in ["", "K", "1X", "-1", "nan", "inf", "1e30"] {
-            assert!(size(wrong).is_err(), "{wrong}");
+        for wrong in ["", "K", "1X", "nan", "inf", "10 K", "1e", "0x", "\u{fffd}"] {
+            let said = size(wrong).expect_err("no number");
+            assert_eq!(said, format!("invalid unit value or suffix: '{wrong}'"));
         }
+    }
+
+    #[test]
+    fn what_is_below_zero_is_huge_where_iperf3_has_no_sign() {
+        assert_eq!(size("-5").expect("64 bits").bytes(), MOST);
+        assert_eq!(plain_rate("-5").expect("64 bits").bits_per_second(), MOST);
+        assert_eq!(length("-5").expect("an int").bytes(), u64::from(u32::MAX));
+        assert_eq!(connect_timeout("-100").expect("an int").0, None);
+        assert_eq!(segment_size("-100"), Ok(0));
+        assert!(window("-1").is_err() && window("1G").is_err() && streams("-1").is_err());
     }
 
     #[test]
     fn a_burst_follows_the_rate() {
         let rate = rate("10M/4").expect("a rate");
         assert_eq!((rate.rate.bits_per_second(), rate.burst), (10_000_000, Some(4)));
-        assert!(super::rate("10M/0").is_err() && super::rate("10M/1001").is_err());
+        for wrong in ["10M/0", "10M/1001", "abc/0"] {
+            assert!(super::rate(wrong).is_err_and(|said| said.contains("burst")), "{wrong}");
+        }
+        assert!(super::rate("abc/5").is_err_and(|said| said.ends_with("'abc'")));
     }
 
     #[test]
-    fn numbers_end_where_their_digits_end() {
-        assert_eq!(whole("10s").expect("a number").0, 10);
-        assert!(whole("ten").is_err() && whole("-1").is_err());
+    fn numbers_are_those_of_the_c_library() {
+        assert_eq!(seconds("10s").expect("a number").0, Duration::from_secs(10));
+        assert_eq!(seconds("abc").expect("0").0, Duration::ZERO);
+        assert!(seconds("-1").is_err() && seconds("2147483648").is_err());
+        assert!(port("abc").is_err() && clock_skew("abc").is_err() && streams("x").is_err());
+        assert_eq!((interval("2x"), interval("x")), (Ok(2.0), Ok(0.0)));
         assert_eq!(type_of_service("0x34"), type_of_service("064"));
-        assert_eq!(type_of_service("52"), Ok(0x34));
-        assert!(type_of_service("256").is_err() && type_of_service("08").is_err());
+        assert_eq!((type_of_service("52"), type_of_service("08")), (Ok(0x34), Ok(0)));
+        assert!(type_of_service("256").is_err() && type_of_service("x").is_err());
+    }
+
+    #[test]
+    fn the_window_of_a_limit_is_judged_before_its_rate() {
+        assert!(limit("10x/0.01").is_err_and(|said| said.contains("time interval")));
+        assert!(limit("10x").is_err_and(|said| said.ends_with("'10x'")));
+        assert_eq!(limit("10M/abc").expect("the default").window, LIMIT_WINDOW);
     }
 
     #[test]
@@ -325,7 +429,10 @@ mod tests {
         assert_eq!((all.interval, all.probes), (Some(Duration::from_secs(2)), Some(3)));
         assert!(keepalive("").expect("valid").idle.is_none());
         assert_eq!(keepalive("//5").expect("valid").probes, Some(5));
-        assert!(keepalive("6/2/3").is_err());
+        assert!(keepalive("abc").expect("valid").idle.is_none());
+        for wrong in ["6/2/3", "10/5/3x", "-5"] {
+            assert!(keepalive(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -149,7 +149,7 @@ fn what_authentication_needs_must_be_there() {
     let serve = |options: &str| run(iperf3(&format!("-s -p {} {options}", free_port())));
     serve(&format!("--rsa-private-key-path {private}")).assert_usage("private key and a user");
     serve(&format!("--authorized-users-path {}", door.users())).assert_usage("private key");
-    serve(&door.server_options("--time-skew-threshold 0")).assert_usage("time-skew-threshold");
+    serve(&door.server_options("--time-skew-threshold 0")).assert_usage("skew threshold");
 }
 
 /// A file of users for a server.

@@ -1,7 +1,13 @@
 //! Tests that cannot be, or that break off.
 
-use serde_json::Value;
+use std::net::{Ipv4Addr, Shutdown};
 
+use serde_json::{Value, json};
+
+use crate::peer::{
+    COOKIE, CREATE_STREAMS, Control, PARAM_EXCHANGE, SERVER_ERROR, TEST_RUNNING, TEST_START, ask,
+    open_stream, plain_test,
+};
 use crate::support::{
     Finished, Running, Server, await_words, client, free_port, iperf3, run, side_by_side,
 };
@@ -44,7 +50,56 @@ fn a_server_that_was_killed_fails_the_test() {
         let finished = client.finish();
         let json = assert_failed(&finished, "control socket has closed unexpectedly");
         assert!(!json["intervals"].as_array().expect("intervals").is_empty(), "{json:#}");
+        assert_eq!(json["end"], json!({}), "{json:#}");
+        assert!(json["linerate"]["outcome"].is_object(), "{json:#}");
     });
+}
+
+/// What a 3.21 server answers, too.
+#[test]
+fn a_client_that_breaks_the_test_off_is_told_why() {
+    let unknown = "received an unknown control message (ensure other side is iperf3 and not iperf)";
+    let closed = "the client has unexpectedly closed the connection";
+    let cases: [(&[u8], u8, &str); 3] =
+        [(&[99], 110, unknown), (&[12], 119, "the client has terminated"), (&[], 109, closed)];
+    side_by_side(cases, |(last_word, code, words)| {
+        let server = Server::start("-1");
+        let (mut control, answer) = ask(server.port, &plain_test());
+        assert_eq!(answer, Some(CREATE_STREAMS));
+        let _stream = open_stream(server.port);
+        assert_eq!([control.state(), control.state()], [TEST_START, TEST_RUNNING].map(Some));
+        control.write(last_word);
+        control.0.shutdown(Shutdown::Write).expect("a connection");
+        assert_eq!(control.read(9), [SERVER_ERROR, 0, 0, 0, code, 0, 0, 0, 0], "{last_word:?}");
+        drop(control);
+        let said = server.running.finish();
+        assert!(said.stderr.contains(words), "no '{words}': {said:?}");
+    });
+}
+
+#[test]
+fn a_server_has_no_more_of_a_client_that_it_refuses_than_its_reason() {
+    let server = Server::start("-J -1 --server-max-duration 1");
+    run(client(server.port, "-t 5")).assert_error("maximum permitted limit");
+    let json = server.running.finish().json();
+    let start: Vec<_> = json["start"].as_object().expect("an object").keys().collect();
+    assert_eq!(start, ["connected", "version", "system_info"]);
+    assert_eq!((&json["intervals"], &json["end"]), (&json!([]), &json!({})), "{json:#}");
+    assert!(json["error"].as_str().is_some_and(|why| why.starts_with("error - client's")));
+}
+
+#[test]
+fn a_cookie_is_any_text() {
+    let server = Server::start("");
+    let mut control = Control::connect((Ipv4Addr::LOCALHOST, server.port).into());
+    control.write(&[b'x'; COOKIE.len()]);
+    assert_eq!(control.state(), Some(PARAM_EXCHANGE));
+}
+
+#[test]
+fn datagrams_of_a_client_that_does_not_say_how_long_they_are_have_room() {
+    let server = Server::start("");
+    assert_eq!(ask(server.port, &json!({"udp": true})).1, Some(CREATE_STREAMS));
 }
 
 #[test]

@@ -65,6 +65,7 @@ fn the_output_of_the_server_is_in_the_json() {
         finished.assert_success();
         let output = finished.json()[key].to_string();
         assert!(output.contains(words), "{key}: {output}");
+        assert!(!output.contains(r#""linerate":"#), "{key}: {output}");
     }
 }
 
@@ -84,6 +85,9 @@ fn assert_events(finished: &Finished) {
     assert_eq!(names.first(), Some(&"start"), "{names:?}");
     let intervals = names.iter().filter(|name| **name == "interval").count();
     assert!(intervals >= 1, "{names:?}");
-    assert_eq!(names.iter().filter(|name| **name == "end").count(), 1, "{names:?}");
+    assert_eq!(names.last(), Some(&"end"), "{names:?}");
+    assert_eq!(intervals + 2, names.len(), "{names:?}");
+    let own = lines.last().map(|line| &line["data"]["linerate"]);
+    assert!(own.is_some_and(Value::is_object), "{lines:#?}");
     assert!(lines.iter().all(|line| line["data"].is_object()), "{lines:#?}");
 }

@@ -1,9 +1,11 @@
 //! How a server lives.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use crate::evidence::{listeners, parent, session};
+use crate::peer::Control;
 use crate::support::{
     Directory, Server, await_that, client, free_port, iperf3, run, signal, until,
 };
@@ -25,6 +27,22 @@ fn a_server_with_one_off_ends_after_one_client() {
         let server = Server::start(flag);
         run(client(server.port, "-n 1M")).assert_success();
         server.running.finish().assert_success();
+    }
+}
+
+#[test]
+fn a_server_for_one_client_ends_after_one_that_got_no_test() {
+    let server = Server::start("-1 --server-max-duration 1");
+    run(client(server.port, "-t 5")).assert_error("maximum permitted limit");
+    let finished = server.running.finish();
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.stderr.contains("maximum permitted limit"), "{finished:?}");
+    for garbage in [&b"GET / HTTP/1.1\r\nHost: somewhere.invalid\r\n\r\n"[..], b"x", b""] {
+        let server = Server::start("-1");
+        let mut stranger = Control::connect((Ipv4Addr::LOCALHOST, server.port).into());
+        stranger.write(garbage);
+        drop(stranger);
+        assert_eq!(server.running.finish().code, Some(0));
     }
 }
 

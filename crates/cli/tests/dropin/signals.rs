@@ -1,7 +1,8 @@
 //! Ctrl-C and the like end a run, and what was measured is there.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::peer::ByHand;
 use crate::support::{Finished, Running, Server, client, side_by_side};
 
 #[test]
@@ -36,6 +37,21 @@ fn a_client_told_to_end_ends_its_events() {
     let lines = finished.json_lines();
     for event in ["start", "interval", "error", "end"] {
         assert!(lines.iter().any(|line| line["event"] == event), "no {event}: {lines:#?}");
+    }
+}
+
+#[test]
+fn a_client_told_to_end_before_its_test_has_measured_nothing() {
+    let server = ByHand::listen();
+    let client = Running::start(client(server.port(), "-J"));
+    let (_control, _) = server.greet();
+    client.signal("TERM");
+    let finished = client.finish();
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let json = finished.json();
+    assert_eq!(json["end"]["streams"], json!([]), "{json:#}");
+    for sum in ["sum_sent", "sum_received"] {
+        assert_eq!(json["end"][sum]["seconds"], 0, "{json:#}");
     }
 }
 

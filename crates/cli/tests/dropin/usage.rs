@@ -1,8 +1,11 @@
 //! How arguments may be written, and what is said of wrong ones.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
 use crate::peer::parameters;
 use crate::support::{
-    Directory, LINERATE, client, iperf3, program, report, run, side_by_side, test,
+    Directory, LINERATE, client, free_port, iperf3, program, report, run, side_by_side, test,
 };
 
 #[test]
@@ -55,9 +58,49 @@ fn suffixes_multiply() {
 }
 
 #[test]
+fn numbers_end_where_those_of_the_c_library_end() {
+    let asked = parameters("-n 1e3 -l 0x400 -P 2x -M 1000x -i x --snd-timeout 5x");
+    assert_eq!((&asked["num"], &asked["len"]), (&1000.into(), &1024.into()), "{asked}");
+    assert_eq!((&asked["parallel"], &asked["MSS"]), (&2.into(), &1000.into()), "{asked}");
+    assert_eq!(parameters("-t abc")["time"], 0);
+    let said = [
+        ("-n 10x", "invalid unit value or suffix: '10x'"),
+        ("-p -1", "port number must be between 1 and 65535 inclusive"),
+        ("-P 0", "invalid number of parallel streams (min = 1, max = 128)"),
+        ("-R --rcv-timeout 10", "receive timeout value is incorrect or not in range: "),
+        ("--cntl-ka=10/5/2", "Keepalive period should be larger than the full retry period"),
+    ];
+    for (wrong, words) in said {
+        run(iperf3(&format!("-c 127.0.0.1 {wrong}"))).assert_usage(words);
+    }
+    run(iperf3("-s --idle-timeout 0")).assert_usage("idle timeout parameter is not positive");
+}
+
+#[test]
+fn arguments_need_not_be_utf8() {
+    let no_text = || OsString::from_vec(vec![0xa0]);
+    let with = |flag: &str, value: OsString| {
+        let mut command = client(free_port(), flag);
+        command.arg(value);
+        run(command)
+    };
+    for flag in ["-t", "-M", "-T", "--extra-data", "-i"] {
+        with(flag, no_text()).assert_error("unable to connect to server");
+    }
+    with("-n", no_text()).assert_usage("invalid unit value or suffix: '\u{fffd}'");
+}
+
+#[test]
+fn what_is_wrong_with_all_of_the_arguments_has_its_time() {
+    let finished = run(iperf3("-s --bidir --timestamps=now:"));
+    let line = "now:iperf3: parameter error - some option you are trying to set is client only\n";
+    assert!(finished.stderr.starts_with(line), "{finished:?}");
+}
+
+#[test]
 fn unknown_flags_and_wrong_values_are_refused() {
     run(iperf3("-c 127.0.0.1 --bogus")).assert_unrecognized("--bogus");
-    for wrong in ["-t abc", "-P 0", "-P 129", "-t 90000", "-O 601", "-p 0", "-p 70000", "-l 2G"] {
+    for wrong in ["-t -1", "-P 0", "-P 129", "-t 90000", "-O 601", "-p 0", "-p 70000", "-l 2G"] {
         run(iperf3(&format!("-c 127.0.0.1 {wrong}"))).assert_usage("");
     }
     for wrong in ["-b 1X", "-b 1M/2000", "-w 3G", "-M 40000", "-u -l 70000", "-L 0", "-A 2000"] {

@@ -187,6 +187,13 @@ impl Client {
     /// (clause 3.1 of docs/protocol/iperf3.md); the parameters follow when the server requests
     /// them.
     pub fn new(parameters: Parameters, cookie: &Cookie, now: Timestamp) -> Self {
+        let mut client = Self::after_cookie(parameters, now);
+        client.wire.write_bytes(cookie.as_bytes());
+        client
+    }
+
+    /// The same for a connection on which the cookie was sent at `now`.
+    pub fn after_cookie(parameters: Parameters, now: Timestamp) -> Self {
         let mut client = Self {
             wire: Wire::default(),
             phase: Phase::Greeting,
@@ -201,7 +208,6 @@ impl Client {
             events: VecDeque::new(),
         };
         client.wire.expect_streams(client.parameters.plan.streams_in_all());
-        client.wire.write_bytes(cookie.as_bytes());
         client.enter(Phase::Greeting, now);
         client
     }

@@ -36,12 +36,18 @@ impl ErrorCode {
     pub const SERVER_DURATION: Self = Self(37);
     /// The server has no resources for another test.
     pub const RESOURCES: Self = Self(100);
+    /// The cookie did not come.
+    pub const COOKIE: Self = Self(106);
+    /// The client closed the control connection.
+    pub const CLOSED: Self = Self(109);
     /// A message is not allowed in the current phase.
     pub const MESSAGE: Self = Self(110);
     /// The parameters cannot be parsed.
     pub const PARAMETERS: Self = Self(114);
     /// The results cannot be parsed.
     pub const RESULTS: Self = Self(117);
+    /// The client ended the test.
+    pub const CLIENT_ENDED: Self = Self(119);
     /// The flow label cannot be set.
     pub const FLOW_LABEL: Self = Self(127);
     /// The transport protocol is not supported, e.g. SCTP (clause 1.6 of docs/protocol/iperf3.md).
@@ -144,6 +150,10 @@ pub enum ProtocolError {
     /// The client aborted the test by `CLIENT_TERMINATE`.
     #[error("the client ended the test")]
     ClientTerminated,
+    /// The client failed by itself, and said no more than `IPERF_DONE` (clause 11.7 of
+    /// docs/protocol/iperf3.md).
+    #[error("the client gave up; its own output may say why")]
+    ClientFailed,
     /// The peer closed the connection in the phase that the text describes.
     #[error("the other end closed the control connection while {0}; its own output may say why")]
     Closed(&'static str),

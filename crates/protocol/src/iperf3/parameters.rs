@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use measurement::plan::{IPERF3_STREAMS, MAX_STREAMS, PlanDraft, PlanError, PlanField};
+use measurement::plan::{
+    IPERF3_STREAMS, MAX_DATAGRAM, MAX_STREAMS, PlanDraft, PlanError, PlanField,
+};
 use measurement::{
     BitRate, ByteSize, Direction, End, EngineName, Exchange, Pacing, StreamOptions, TestPlan,
     Transport,
@@ -286,7 +288,7 @@ fn options(object: &Map<String, Value>, transport: Transport) -> StreamOptions {
     let some = |key| json::unsigned(object, key).filter(|number| *number > 0);
     let block = some("len").map(ByteSize::from_bytes);
     StreamOptions {
-        block: Some(block.unwrap_or(DEFAULT_BLOCK)),
+        block: Some(block.unwrap_or(if is_udp { LONGEST_DATAGRAM } else { DEFAULT_BLOCK })),
         rate: some("bandwidth").map(BitRate::from_bits_per_second),
         pacing: Pacing::default(),
         window: some("window").map(ByteSize::from_bytes),
@@ -400,6 +402,8 @@ fn whole_seconds(span: Duration) -> u64 {
 const COMPATIBLE_VERSION: &str = "3.21";
 /// What iperf3 assumes without a `len` (clause 6.3).
 const DEFAULT_BLOCK: ByteSize = ByteSize::from_bytes(128 * 1024);
+/// Room for every datagram of a client that does not say how long they are.
+const LONGEST_DATAGRAM: ByteSize = ByteSize::from_bytes(MAX_DATAGRAM);
 /// What iperf3 hands to the kernel, or takes from it, at once with `--gsro`.
 const OFFLOAD_BYTES: u64 = 65_507;
 const DEFAULT_TIME: u64 = 10;

@@ -202,7 +202,11 @@ impl Server {
             Phase::Done | Phase::Failed => {}
             // The client has all that it wanted; its last word may be lost in a reset.
             Phase::Closing => self.finish(),
-            phase => self.fail(ProtocolError::Closed(phase.doing())),
+            phase => {
+                // Clause 11.6: it may have ended its sending alone.
+                self.write_error(ErrorCode::CLOSED, 0);
+                self.fail(ProtocolError::Closed(phase.doing()));
+            }
         }
     }
 
@@ -425,9 +429,12 @@ impl Server {
             return self.reject(ProtocolError::UnknownState { byte, phase });
         };
         match (self.phase.on(state), state) {
-            (Some(Phase::Failed), State::IperfDone | State::ClientTerminate) => {
+            (Some(Phase::Failed), State::ClientTerminate) => {
+                // Clause 11.2.
+                self.write_error(ErrorCode::CLIENT_ENDED, 0);
                 self.fail(ProtocolError::ClientTerminated);
             }
+            (Some(Phase::Failed), State::IperfDone) => self.fail(ProtocolError::ClientFailed),
             (Some(Phase::Done), _) => self.finish(),
             (Some(next), State::TestEnd) => {
                 self.phase = next;

@@ -170,11 +170,15 @@ impl Json {
     }
 
     /// The events that end a `--json-stream`, in order: `error` if the test failed, the output of
-    /// the server if it was requested, `end`.
+    /// the server if it was requested, `end`, whose last member is `linerate`.
     pub fn last_events(&self) -> Vec<Tree> {
         let error = self.error.iter().map(|error| event("error", &error.as_str().into()));
         let server = self.server.iter().map(|(name, said)| event(name, said));
-        error.chain(server).chain([event("end", &self.end)]).collect()
+        let mut end = self.end.clone();
+        if let Some(truth) = self.truth.as_ref().filter(|_| end != Tree::Object(Vec::new())) {
+            end.push("linerate", truth.clone());
+        }
+        error.chain(server).chain([event("end", &end)]).collect()
     }
 
     /// The object up to now, which a server sends to a client that requested its output.

@@ -24,8 +24,8 @@ pub struct ServerOptions {
     pub port: u16,
     /// Address family to listen on if no address is given.
     pub family: Family,
-    /// Whether the server stops after one test.
-    pub one_off: bool,
+    /// When the server stops by itself.
+    pub one_off: OneOff,
     /// Time without a client after which the server stops; none: it does not.
     pub idle_limit: Option<Duration>,
     /// Time for which running tests may continue after a signal to stop.
@@ -34,6 +34,19 @@ pub struct ServerOptions {
     pub order: Order,
     /// Options of each test.
     pub session: SessionOptions,
+}
+
+/// When a server stops by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OneOff {
+    /// Never.
+    #[default]
+    No,
+    /// After one test.
+    Test,
+    /// After one client, with a test or without: refused, gone, or no iperf3 at all. One with
+    /// wrong credentials does not count (clause 11.9 of docs/protocol/iperf3.md).
+    Client,
 }
 
 /// Options of a server that apply to each test.

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use measurement::{TestRecord, Transport};
 use report::iperf3::Role;
+use session::SessionError;
 use session::client::run as run_test;
 
 use super::end::End;
@@ -16,7 +17,12 @@ pub(super) fn run(flags: &Iperf3Flags) -> Result<ExitCode, Failure> {
     let frame = Frame::new(flags)?;
     let mut report = frame.report(Role::Client, flags);
     let end = match run_test(&request, &mut *report, Some(frame.signals.interrupts())) {
-        Err(error) => report.subject().end_before_the_start(&error),
+        Err(error) => {
+            if matches!(error, SessionError::Interrupted) {
+                report.conclude_nothing(&request.plan);
+            }
+            report.subject().end_before_the_start(&error)
+        }
         Ok(mut record) => {
             note_the_default_rate(&mut record, flags);
             report.conclude(&record);

@@ -36,6 +36,15 @@ impl JsonReport {
         }
     }
 
+    /// What a server has besides iperf3's fields.
+    fn tell_the_truth(&mut self, course: &Course<'_>) {
+        self.json.truth(&json!({
+            "linerate": env!("CARGO_PKG_VERSION"),
+            "streams": course.streams,
+            "intervals": course.intervals,
+        }));
+    }
+
     fn summarise(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) {
         if let Some((name, size)) = self.subject.file() {
             self.json.file(&name, size);
@@ -90,12 +99,15 @@ impl Observer for JsonReport {
 
     fn concluded(&mut self, course: &Course<'_>) -> Option<ServerOutput> {
         self.summarise(course, &PeerResults::default());
-        self.json.truth(&json!({
-            "linerate": env!("CARGO_PKG_VERSION"),
-            "streams": course.streams,
-            "intervals": course.intervals,
-        }));
-        Some(ServerOutput::Json(Value::from(&self.json.so_far())))
+        // What the client gets is iperf3's alone.
+        let output = Value::from(&self.json.so_far());
+        self.tell_the_truth(course);
+        Some(ServerOutput::Json(output))
+    }
+
+    fn broke_off(&mut self, course: &Course<'_>) {
+        self.sampled(course);
+        self.tell_the_truth(course);
     }
 
     fn failed(&mut self, error: &SessionError) {
@@ -113,11 +125,18 @@ impl Report for JsonReport {
         &mut self.subject
     }
 
+    fn conclude_nothing(&mut self, plan: &TestPlan) {
+        self.summarise(&Course::before_the_start(plan), &PeerResults::default());
+    }
+
     fn conclude(&mut self, record: &TestRecord) {
-        self.summarise(&record.course(), &peer_results(record));
+        if self.subject.is_broken_off(&record.outcome.ending) {
+            self.sampled(&record.course());
+        } else {
+            self.summarise(&record.course(), &peer_results(record));
+        }
         // A record always serialises: its keys are strings and its numbers finite.
         let truth = serde_json::to_value(record).unwrap_or_default();
-        self.print(&event("linerate", &Tree::from(&truth)));
         self.json.truth(&truth);
     }
 

@@ -53,10 +53,7 @@ pub(super) fn gate(flags: &Iperf3Flags) -> Result<Option<Arc<dyn Gate>>, Failure
             ));
         }
     };
-    let skew = flags.time_skew_threshold.map_or(SKEW, |skew| Duration::from_secs(skew.0));
-    if skew.is_zero() {
-        return Err(Failure::Usage("--time-skew-threshold must be 1 second or more".to_owned()));
-    }
+    let skew = flags.time_skew_threshold.map_or(SKEW, |skew| skew.0);
     let private = PrivateKey::from_pem(&read(key)?).map_err(|error| wrong_file(key, &error))?;
     // A file that cannot be used is reported now and not with the first client.
     load_users(users).map_err(Failure::Usage)?;

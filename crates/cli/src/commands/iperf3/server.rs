@@ -10,7 +10,7 @@ use measurement::{Peer, TestPlan};
 use portable_atomic::{AtomicU64, Ordering::SeqCst};
 use report::iperf3::{Role, Text};
 use session::server::{
-    Limits, Log, Order, RateLimit, Refusal, Served, ServerOptions, SessionOptions,
+    Limits, Log, OneOff, Order, RateLimit, Refusal, Served, ServerOptions, SessionOptions,
 };
 use session::{Observer, Server};
 
@@ -38,13 +38,12 @@ pub(super) fn run(flags: &Iperf3Flags) -> Result<ExitCode, Failure> {
 
 fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
     let (bind, device) = plan::bind_address(flags)?;
-    let seconds = |number: u64| Duration::from_secs(number);
-    let idle = flags.idle_timeout.map(|time| seconds(time.0));
+    let idle = flags.idle_timeout.map(|time| time.0);
     Ok(ServerOptions {
         bind,
         port: flags.port,
         family: plan::family(flags),
-        one_off: flags.one_off,
+        one_off: if flags.one_off { OneOff::Client } else { OneOff::No },
         // Without --one-off an idle iperf3 starts anew; here there is nothing to mend.
         idle_limit: idle.filter(|_| flags.one_off),
         stop_timeout: Duration::ZERO,
@@ -53,7 +52,7 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
             cpus: plan::own_cpu(flags)?,
             interval: Some(Duration::from_secs_f64(flags.interval.unwrap_or(1.0))),
             limits: Limits {
-                duration: flags.server_max_duration.map(|t| seconds(t.0)).filter(|t| !t.is_zero()),
+                duration: flags.server_max_duration.map(|time| time.0).filter(|t| !t.is_zero()),
                 rate: flags
                     .server_bitrate_limit
                     .filter(|limit| limit.rate.bits_per_second() > 0)
@@ -63,7 +62,7 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
                 ..Limits::default()
             },
             gate: secrets::gate(flags)?,
-            receive_timeout: plan::receive_timeout(flags)?,
+            receive_timeout: flags.rcv_timeout.unwrap_or(plan::RECEIVE_TIMEOUT),
             keepalive: plan::control_keepalive(flags),
             send_timeout: plan::send_timeout(flags),
             device,

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
-use measurement::{ByteSize, TestRecord};
+use measurement::{ByteSize, TestPlan, TestRecord};
 use report::iperf3::{self, Contact, PeerResults, Role};
-use session::{Introduction, Observer, ServerOutput, SessionError};
+use session::{Introduction, Observer, ProtocolError, ServerOutput, SessionError};
 
 use super::end::End;
 use super::printer::Printer;
@@ -19,7 +19,9 @@ use crate::flags::Iperf3Flags;
 pub(super) trait Report: Observer {
     /// Its state besides the numbers.
     fn subject(&mut self) -> &mut Subject;
-    /// Reports the result of a client's test.
+    /// Reports that a client's test ended before it began, because it was told to.
+    fn conclude_nothing(&mut self, plan: &TestPlan);
+    /// Reports the result of a client's test; of one that failed, as iperf3, its intervals alone.
     fn conclude(&mut self, record: &TestRecord);
     /// Reports how the test ended; nothing is reported after it.
     fn end(&mut self, end: &End);
@@ -72,6 +74,8 @@ pub(super) struct Subject {
     debug: bool,
     file: Option<PathBuf>,
     failure: Option<End>,
+    /// The server was told to end: what there is of the test is its result.
+    is_server_ended: bool,
     /// Bytes of one write or datagram, once they are agreed.
     pub(super) block: ByteSize,
 }
@@ -93,6 +97,7 @@ impl Subject {
             debug: flags.debug.is_some(),
             file: flags.file.clone(),
             failure: None,
+            is_server_ended: false,
             block: ByteSize::from_bytes(0),
         }
     }
@@ -138,10 +143,17 @@ impl Subject {
 
     /// The test cannot go on.
     pub(super) fn failed(&mut self, error: &SessionError) {
+        self.is_server_ended =
+            matches!(error, SessionError::Protocol { error: ProtocolError::ServerTerminated, .. });
         self.failure = Some(match self.role {
             Role::Client => End::Failed(words::of_session(error)),
             Role::Server => words::of_client(error),
         });
+    }
+
+    /// Whether an error ended the test, of which iperf3 shows no result then.
+    pub(super) const fn is_broken_off(&self, ending: &Ending) -> bool {
+        matches!(ending, Ending::Failed { .. }) && !self.is_server_ended
     }
 
     /// The end of a test that began.
@@ -149,7 +161,11 @@ impl Subject {
         let signal = || self.signals.message(self.role);
         match ending {
             Ending::Completed => End::Well,
-            Ending::Interrupted => End::Early(signal().unwrap_or_else(words::of_a_client_gone)),
+            Ending::Interrupted => match signal() {
+                Some(signal) => End::Early(signal),
+                // A linerate that is told to end ends its test in order, and early.
+                None => self.failure.clone().unwrap_or_else(words::of_a_client_gone),
+            },
             // A server that is stopped breaks its tests off.
             Ending::Failed { error } => match signal().filter(|_| self.role == Role::Server) {
                 Some(signal) => End::Early(signal),

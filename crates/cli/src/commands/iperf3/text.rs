@@ -96,6 +96,10 @@ impl Observer for TextReport {
         self.printed.clone().map(ServerOutput::Text)
     }
 
+    fn broke_off(&mut self, course: &Course<'_>) {
+        self.sampled(course);
+    }
+
     fn failed(&mut self, error: &SessionError) {
         self.subject.failed(error);
     }
@@ -111,7 +115,14 @@ impl Report for TextReport {
         &mut self.subject
     }
 
+    fn conclude_nothing(&mut self, plan: &TestPlan) {
+        self.summarise(&Course::before_the_start(plan), &PeerResults::default());
+    }
+
     fn conclude(&mut self, record: &TestRecord) {
+        if self.subject.is_broken_off(&record.outcome.ending) {
+            return self.sampled(&record.course());
+        }
         self.summarise(&record.course(), &peer_results(record));
         if let Some(output) = self.server_output.take() {
             self.subject.printer.block(&self.text.server_output(&server_output(&output)));

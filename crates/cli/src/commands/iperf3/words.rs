@@ -55,9 +55,11 @@ pub(super) fn complain(text: &str) {
     _ = writeln!(io::stderr(), "iperf3: {text}");
 }
 
-/// Says what is wrong with the command line.
-pub(super) fn refuse_usage(wrong: &str) -> ExitCode {
-    refuse(&format!("parameter error - {wrong}"))
+/// Says what is wrong with the command line once all of it is read: at the time that
+/// `--timestamps` asks for.
+pub(super) fn refuse_usage(flags: &Iperf3Flags, wrong: &str) -> ExitCode {
+    let time = flags.timestamps.as_deref().map(linux::clock::local_time).unwrap_or_default();
+    refuse(&time, &format!("parameter error - {wrong}"))
 }
 
 /// Refuses an unknown flag, or one without its value, in the words of getopt_long(3).
@@ -70,17 +72,18 @@ pub(super) fn refuse_flag(error: &clap::Error) -> ExitCode {
     let short = long.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     match (error.kind(), short) {
         (ErrorKind::UnknownArgument, Some(letter)) => {
-            refuse(&format!("invalid option -- '{letter}'"))
+            refuse("", &format!("invalid option -- '{letter}'"))
         }
-        (ErrorKind::UnknownArgument, None) => refuse(&format!("unrecognized option '{long}'")),
+        (ErrorKind::UnknownArgument, None) => refuse("", &format!("unrecognized option '{long}'")),
         (ErrorKind::InvalidValue, _) if is_missing(error) => {
-            refuse(&format!("option '{long}' requires an argument"))
+            refuse("", &format!("option '{long}' requires an argument"))
         }
         // The flag's own words, without clap's around them.
         (ErrorKind::ValueValidation, _) if error.source().is_some() => {
-            refuse_usage(&error.source().map(ToString::to_string).unwrap_or_default())
+            let wrong = error.source().map(ToString::to_string).unwrap_or_default();
+            refuse("", &format!("parameter error - {wrong}"))
         }
-        _ => refuse_usage(&of_clap(error)),
+        _ => refuse("", &format!("parameter error - {}", of_clap(error))),
     }
 }
 
@@ -88,9 +91,9 @@ fn is_missing(error: &clap::Error) -> bool {
     matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty())
 }
 
-fn refuse(wrong: &str) -> ExitCode {
-    complain(wrong);
+fn refuse(time: &str, wrong: &str) -> ExitCode {
     // As above.
+    _ = writeln!(io::stderr(), "{time}iperf3: {wrong}");
     _ = io::stderr().write_all(
         b"\nUsage: iperf3 [-s|-c host] [options]\nTry `iperf3 --help' for more information.\n",
     );
@@ -208,13 +211,23 @@ pub(super) fn of_client(error: &SessionError) -> End {
         SessionError::Protocol {
             error: ProtocolError::Closed(_) | ProtocolError::Lost(_), ..
         } => End::Early("the client has unexpectedly closed the connection".to_owned()),
+        SessionError::Protocol { error: ProtocolError::ClientTerminated, .. } => of_a_client_gone(),
+        // iperf3 has no word for it.
+        SessionError::Protocol { error: ProtocolError::ClientFailed, .. } => End::Well,
+        SessionError::Protocol {
+            error: ProtocolError::ServerError { code: ErrorCode::TIME_IS_UP, .. },
+            ..
+        } => End::Failed(format!(
+            "{} - test is terminated by the server",
+            of_code(ErrorCode::TIME_IS_UP)
+        )),
         other => End::Failed(of_session(other)),
     }
 }
 
 /// A client that ended its test before the time.
-pub(super) fn of_a_client_gone() -> String {
-    "the client has terminated".to_owned()
+pub(super) fn of_a_client_gone() -> End {
+    End::Early(CLIENT_GONE.to_owned())
 }
 
 /// Why a control connection could not go on.
@@ -225,7 +238,10 @@ pub(super) fn of_protocol(error: &ProtocolError) -> String {
             "control socket has closed unexpectedly"
         }
         ProtocolError::ServerTerminated => "the server has terminated",
-        ProtocolError::ClientTerminated => return of_a_client_gone(),
+        ProtocolError::UnknownState { .. } | ProtocolError::UnexpectedState { .. } => {
+            "received an unknown control message (ensure other side is iperf3 and not iperf)"
+        }
+        ProtocolError::ClientTerminated => CLIENT_GONE,
         ProtocolError::ServerError { code, .. } => return of_code(*code),
         _ => return error.to_string(),
     };
@@ -260,6 +276,7 @@ pub(super) fn of_signal(role: Role, number: u32) -> String {
     format!("interrupt - the {who} has terminated by signal {name}({number})")
 }
 
+const CLIENT_GONE: &str = "the client has terminated";
 const UNREACHABLE: &str = "unable to connect to server - server may have stopped running or use a \
                            different port, firewall issue, etc.";
 

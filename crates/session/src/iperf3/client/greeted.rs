@@ -1,6 +1,7 @@
 //! First phase: the control connection is open and the server reads cookie and parameters. It
 //! ends when the server asks for the streams, and these are open.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use linux::event::StopSignals;
@@ -38,7 +39,7 @@ enum Due {
 }
 
 impl Greeted {
-    /// Opens the control connection; the first bytes go when it is next waited for.
+    /// Opens the control connection and sends the cookie.
     ///
     /// # Errors
     /// As for [`connect_control`], and what the kernel refuses.
@@ -53,14 +54,17 @@ impl Greeted {
     ) -> Result<(Link<'a>, Self), SessionError> {
         let (socket, server) = connect_control(request, interrupts, &*clock)?;
         let local_address = socket.local_addr().map_err(SessionError::system("an address"))?;
-        // Where the kernel does not report it, the defaults must do.
-        let path = linux::tcp::info(&socket).unwrap_or_default();
         let random = linux::entropy::random().map_err(SessionError::system("random bytes"))?;
         let cookie = Cookie::from_random(random);
+        // As iperf3: the segment size is the kernel's after the first bytes. One that cannot be
+        // sent is told of when the answer is waited for.
+        _ = (&socket).write_all(cookie.as_bytes());
+        // Where the kernel does not report it, the defaults must do.
+        let path = linux::tcp::info(&socket).unwrap_or_default();
         let block = block_length(request, server, &path);
         let batched = BatchedEngines::chosen(request, server, block, path.pmtu);
         let parameters = parameters(request, host, block, batched.is_some());
-        let machine = Client::new(parameters, &cookie, clock.now());
+        let machine = Client::after_cookie(parameters, clock.now());
         let about = About {
             peer: Peer { software: "iperf3".to_owned(), address: server, local_address },
             announcement: None,

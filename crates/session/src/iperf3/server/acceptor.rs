@@ -23,7 +23,7 @@ use crate::error::SessionError;
 use crate::server::capacity::Capacity;
 use crate::server::log::Log;
 use crate::server::metrics::{Refusal, ServerMetrics};
-use crate::server::options::ServerOptions;
+use crate::server::options::{OneOff, ServerOptions};
 use crate::server::shortage::is_shortage;
 use crate::server::start_rate_limit::StartRateLimit;
 
@@ -194,8 +194,7 @@ impl Acceptor {
     }
 
     fn is_done(&mut self) -> bool {
-        // The client may still have to read the last word; `close` gives it the time.
-        if self.options.one_off && self.context.registry.served() > 0 {
+        if self.has_had_its_one() {
             return true;
         }
         let now = self.context.clock.now();
@@ -205,6 +204,20 @@ impl Acceptor {
         let has_stopped =
             self.stops_at.is_some_and(|at| now >= at || self.context.registry.tests() == 0);
         has_stopped || self.idle_until().is_some_and(|limit| now >= limit)
+    }
+
+    /// Whether the one test, or the one client, is over that it was there for.
+    fn has_had_its_one(&self) -> bool {
+        let registry = &self.context.registry;
+        match self.options.one_off {
+            OneOff::No => false,
+            // The client may still have to read the last word; `close` gives it the time.
+            OneOff::Test => registry.served() > 0,
+            // One that was refused has its answer in the pending table.
+            OneOff::Client => {
+                registry.served() > 0 || (registry.tried() > 0 && !self.pending.has_leaving())
+            }
+        }
     }
 
     /// When the server has waited for clients long enough.

@@ -32,10 +32,15 @@ impl Acceptor {
         number: Option<u64>,
     ) -> Option<PendingConnection> {
         let (from, extra_port) = (connection.from, connection.extra_port);
+        let has_answer = connection.is_leaving();
         match connection.progress(self.context.clock.now()) {
             Progress::Waiting(connection) => Some(connection),
-            Progress::Gone => None,
+            Progress::Gone => {
+                self.note_stranger(has_answer);
+                None
+            }
             Progress::Silent => {
+                self.note_stranger(has_answer);
                 self.refuse(from, Refusal::Timeout);
                 None
             }
@@ -65,6 +70,14 @@ impl Acceptor {
                 self.consider(control, from, cookie, *parameters)
             }
             Progress::Failed { control, error } => Some(self.give_up(control, from, error)),
+        }
+    }
+
+    /// Somebody came who does not speak iperf3's protocol, or not to its end: while there is no
+    /// test that was this server's client.
+    fn note_stranger(&self, has_answer: bool) {
+        if !has_answer && self.context.registry.tests() == 0 {
+            self.context.registry.note_try();
         }
     }
 
@@ -109,6 +122,7 @@ impl Acceptor {
         let named = Named { socket, cookie, greeting };
         if let Some(why) = self.objection(&cookie, from) {
             self.refuse(from, why);
+            self.note_stranger(false);
             send_away(&named.socket);
             return None;
         }
@@ -176,6 +190,7 @@ impl Acceptor {
         words: String,
     ) -> PendingConnection {
         let code = ErrorCode::RESOURCES;
+        self.context.registry.note_try();
         control.machine.refuse_because(code, &words);
         let peer = peer(&control, from, conversation::software(&parameters));
         let error = ProtocolError::ServerError { code, errno: 0, why: Some(words.clone()) };
@@ -226,6 +241,7 @@ impl Acceptor {
             _ => Refusal::Parameters,
         };
         self.context.metrics.refuse(why);
+        self.note_stranger(false);
         let ending = Ending::Failed { error: error.to_string() };
         let peer = peer(&control, from, "iperf3".to_owned());
         self.report_failure(error, &Served::nothing(peer, ending, why));

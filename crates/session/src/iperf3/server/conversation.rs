@@ -164,13 +164,17 @@ impl<'a> Conversation<'a> {
         if self.server.options.evidence == Evidence::Withheld {
             self.control.machine.withhold_evidence();
         }
+        self.judge();
+        // As with iperf3, nothing has begun with a client that is refused.
+        if self.refusal.is_some() {
+            return;
+        }
         self.observer.introduced(&Introduction {
             peer: &self.peer,
             cookie: &self.ticket.id().cookie.text(),
             parameters: &self.parameters,
             segment: self.segment,
         });
-        self.judge();
     }
 
     /// Does all that the protocol asks for now; whether the test is done.

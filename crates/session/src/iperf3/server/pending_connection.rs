@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use measurement::Timestamp;
 use protocol::iperf3::{
-    Cookie, Greeting, GreetingEvent, Parameters, ProtocolError, Server, ServerEvent, ServerPhase,
-    State,
+    Cookie, ErrorCode, Greeting, GreetingEvent, Parameters, ProtocolError, Server, ServerEvent,
+    ServerPhase, State,
 };
 
 use super::test_id::TestId;
@@ -141,7 +141,10 @@ impl PendingConnection {
                 }
                 Ok(None) if greeting.is_overdue(now) => Progress::Silent,
                 Ok(None) => waiting(Stage::Greeting { socket, greeting }),
-                Err(Closed) => Progress::Gone,
+                Err(Closed) => {
+                    say_that_it_is_no_cookie(&socket);
+                    Progress::Gone
+                }
             },
             Stage::Asking { control, cookie } => ask(from, control, cookie),
             Stage::Leaving { mut control, until } => {
@@ -192,6 +195,14 @@ fn ask(from: SocketAddr, mut control: Box<Control<Server>>, cookie: Cookie) -> P
         // No other event comes before the parameters are answered.
         Some(ServerEvent::Ended | ServerEvent::Results(_) | ServerEvent::Done) => Progress::Gone,
     }
+}
+
+/// Tells a client that has ended its sending before the cookie was complete (clause 11.3).
+fn say_that_it_is_no_cookie(mut socket: &TcpStream) {
+    let code = ErrorCode::COOKIE.0.to_be_bytes();
+    let words = [&[State::ServerError.byte()], &code[..], &[0; 4]].concat();
+    // As below.
+    _ = socket.write(&words);
 }
 
 /// Tells a client that the server is busy (clause 2.5), or a stream that its cookie is

@@ -43,6 +43,11 @@ impl PendingTable {
         self.connections.is_empty()
     }
 
+    /// Whether one has its answer, and the time to read it.
+    pub(super) fn has_leaving(&self) -> bool {
+        self.connections.values().any(PendingConnection::is_leaving)
+    }
+
     pub(super) fn put(&mut self, number: u64, connection: PendingConnection) {
         self.due.insert((connection.deadline(), number));
         self.of_client

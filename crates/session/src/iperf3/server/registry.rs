@@ -49,6 +49,7 @@ pub(super) struct Registry {
     extra_ports: Mutex<Vec<ExtraPort>>,
     changed: EventFd,
     served: AtomicUsize,
+    tried: AtomicUsize,
     leaving: AtomicBool,
     stopping: AtomicBool,
 }
@@ -122,6 +123,7 @@ impl Registry {
             extra_ports: Mutex::default(),
             changed: EventFd::new()?,
             served: AtomicUsize::new(0),
+            tried: AtomicUsize::new(0),
             leaving: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         })
@@ -135,6 +137,17 @@ impl Registry {
     /// How many tests have begun and ended.
     pub(super) fn served(&self) -> usize {
         self.served.load(SeqCst)
+    }
+
+    /// How many clients have asked for a test that they might have had.
+    pub(super) fn tried(&self) -> usize {
+        self.tried.load(SeqCst)
+    }
+
+    /// A client has asked for a test, which is over or was refused.
+    pub(super) fn note_try(&self) {
+        self.tried.fetch_add(1, SeqCst);
+        self.changed.notify();
     }
 
     /// How many tests there are.

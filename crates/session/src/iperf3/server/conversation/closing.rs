@@ -1,5 +1,6 @@
 //! After the last message: gives up the place and reports what the test came to.
 
+use measurement::Course;
 use measurement::outcome::{DirectionOutcome, Ending};
 use measurement::record::StreamRecord;
 use portable_atomic::Ordering::Relaxed;
@@ -11,6 +12,7 @@ use crate::control::Control;
 use crate::error::SessionError;
 use crate::server::concurrent_tests::Presence;
 use crate::server::log::Served;
+use crate::server::metrics::Refusal;
 
 /// What a test came to at this end.
 #[derive(Default)]
@@ -22,10 +24,30 @@ struct Sums {
     directions: Vec<DirectionOutcome>,
 }
 
+/// Why a test ended before its results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Breakdown {
+    /// One of the ends was told to end it.
+    Asked,
+    /// Something went wrong.
+    Error,
+}
+
+impl Breakdown {
+    const fn of(result: &Result<(), ProtocolError>) -> Self {
+        use ProtocolError::{ClientTerminated, ServerTerminated};
+        match result {
+            Ok(()) | Err(ClientTerminated | ServerTerminated) => Self::Asked,
+            Err(_) => Self::Error,
+        }
+    }
+}
+
 impl Conversation<'_> {
     /// Gives up the place before the connection closes: the client may come back at
     /// once when it sees that.
     pub(super) fn close(mut self, result: Result<(), ProtocolError>) -> Control<Server> {
+        let breakdown = Breakdown::of(&result);
         let ending = self.ending(result);
         let was_let_in = !matches!(self.stage, Stage::Waiting(_));
         let (sums, shared) = match std::mem::replace(&mut self.stage, Stage::Closed) {
@@ -33,7 +55,12 @@ impl Conversation<'_> {
                 let presence = running.presence.take();
                 let shared = presence.as_ref().map(Presence::shared).unwrap_or_default();
                 drop(presence);
-                (self.sums(*running), shared)
+                (self.sums(*running, breakdown), shared)
+            }
+            Stage::Opening(_) if breakdown == Breakdown::Asked => {
+                let nothing = Course::before_the_start(&self.parameters.plan);
+                _ = self.observer.concluded(&nothing);
+                (Sums::default(), Vec::new())
             }
             _ => (Sums::default(), Vec::new()),
         };
@@ -50,7 +77,7 @@ impl Conversation<'_> {
             peer: self.peer,
             plan: Some(self.parameters.plan),
             ending,
-            refusal: self.refusal.map(|(why, _)| why),
+            refusal: self.refusal.as_ref().map(|(why, _)| *why),
             received: sums.received,
             sent: sums.sent,
             streams: sums.streams,
@@ -59,6 +86,10 @@ impl Conversation<'_> {
             shared,
         });
         drop(self.ticket);
+        // Clause 11.9.
+        if !matches!(self.refusal, Some((Refusal::Authentication, _))) {
+            self.server.registry.note_try();
+        }
         self.control
     }
 
@@ -67,7 +98,11 @@ impl Conversation<'_> {
         match result {
             Ok(()) if is_cut => Ending::Interrupted,
             Ok(()) => Ending::Completed,
-            Err(ProtocolError::ClientTerminated) => Ending::Interrupted,
+            // iperf3's observers have words for them.
+            Err(error @ (ProtocolError::ClientTerminated | ProtocolError::ClientFailed)) => {
+                self.observer.failed(&SessionError::Protocol { peer: self.peer.address, error });
+                Ending::Interrupted
+            }
             Err(error) => {
                 let words = self.refusal.as_ref().map(|(_, words)| words.clone());
                 let text = words.unwrap_or_else(|| error.to_string());
@@ -77,12 +112,16 @@ impl Conversation<'_> {
         }
     }
 
-    fn sums(&mut self, running: Running) -> Sums {
+    fn sums(&mut self, running: Running, breakdown: Breakdown) -> Sums {
         let Running { mut trial, peer_streams, conclusion, .. } = running;
         trial.finish(None, &*self.server.clock);
-        if conclusion == Conclusion::Pending {
+        match (conclusion, breakdown) {
+            (Conclusion::Shown, _) => {}
             // No client waits for what it has to show of a test that broke off.
-            _ = self.observer.concluded(&trial.course());
+            (Conclusion::Pending, Breakdown::Asked) => {
+                _ = self.observer.concluded(&trial.course());
+            }
+            (Conclusion::Pending, Breakdown::Error) => self.observer.broke_off(&trial.course()),
         }
         let (received, sent) = trial.moved_each_way();
         let measured = trial.close();
