@@ -21,6 +21,7 @@ mod promises;
 mod seen;
 mod shaped;
 mod siege;
+mod suite;
 mod table;
 mod trial;
 mod versions;
@@ -40,8 +41,10 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &Task) -> anyhow::Result<Verdict> {
-    if let Task::Consumers(task) = task {
-        task.prepare()?;
+    match task {
+        Task::Consumers(task) => task.prepare()?,
+        Task::Suite(task) => task.prepare()?,
+        _ => {}
     }
     // A bare server runs where the siege starts it.
     if !matches!(task, Task::Bare(_)) {
@@ -68,6 +71,7 @@ enum Task {
     Matrix(matrix::Matrix),
     Shaped(shaped::Shaped),
     Siege(siege::Siege),
+    Suite(suite::Suite),
     Versions(versions::Versions),
 }
 
@@ -80,6 +84,7 @@ impl Task {
             Self::Matrix(task) => task.run(),
             Self::Shaped(task) => task.run(),
             Self::Siege(task) => task.run(),
+            Self::Suite(task) => task.run(),
             Self::Versions(task) => task.run(),
         }
     }

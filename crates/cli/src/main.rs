@@ -20,6 +20,7 @@ mod rows;
 mod stream;
 mod terminal;
 mod typed;
+mod whole_file;
 
 use flags::{Arguments, Command};
 use measurement::RecordSet;

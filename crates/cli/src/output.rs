@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use measurement::RecordSet;
 use report::export::{Audience, Export, Json, JsonCompact};
 
 use crate::exit::UsageError;
+use crate::whole_file::{self, Readers};
 
 /// Prints the records on standard output.
 pub(crate) fn print(records: &RecordSet, format: &dyn Export) -> anyhow::Result<()> {
@@ -64,13 +65,12 @@ pub(crate) fn write_file(records: &RecordSet, path: &Path) -> anyhow::Result<()>
 /// Makes sure before a test that its records can be written to `path` after it. What is there stays
 /// as it is.
 pub(crate) fn check_writable(path: &Path) -> Result<(), UsageError> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let tried = match fs::metadata(&target) {
+    let tried = match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         // To open a pipe waits for its reader.
         Ok(there) if there.file_type().is_fifo() => Ok(()),
-        Ok(there) if !there.is_file() => fs::OpenOptions::new().write(true).open(&target).map(drop),
-        _ => fs::File::create(part_of(&target)).and_then(|_| fs::remove_file(part_of(&target))),
+        Ok(there) if !there.is_file() => fs::OpenOptions::new().write(true).open(path).map(drop),
+        _ => whole_file::check(path),
     };
     tried.map_err(|error| UsageError(cannot_write(path, &error)))
 }
@@ -85,43 +85,17 @@ pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    // A link stays one, and what it leads to is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let is_file = fs::metadata(&target).map_or(true, |there| there.is_file());
-    let written = if is_file { replace(&target, write) } else { write_into(&target, write) };
+    let is_file = fs::metadata(path).map_or(true, |there| there.is_file());
+    let written = if is_file {
+        whole_file::replace(path, Readers::Usual, write).map(drop)
+    } else {
+        write_into(path, write)
+    };
     written.map_err(|error| anyhow!(cannot_write(path, &error)))
 }
 
-fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let part = part_of(path);
-    let written = fs::File::create(&part).and_then(|mut file| {
-        fill(&mut file, write)?;
-        file.sync_all()?;
-        fs::rename(&part, path)
-    });
-    if written.is_err() {
-        // It may not even exist; the first error is the one to report.
-        _ = fs::remove_file(&part);
-    }
-    written
-}
-
-/// Where the file is written before it replaces the one at `path`.
-fn part_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    path.with_file_name(name)
-}
-
 fn write_into(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    fill(&mut fs::OpenOptions::new().write(true).open(path)?, write)
-}
-
-fn fill(
-    file: &mut fs::File,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut buffered = io::BufWriter::new(file);
+    let mut buffered = io::BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
     write(&mut buffered)?;
     buffered.flush()
 }

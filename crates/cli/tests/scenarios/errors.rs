@@ -2,11 +2,12 @@
 
 use std::io::{Read, Write, pipe};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::support::{
-    Directory, Finished, Running, Server, free_port, json, linerate, linerate_on, link, run, skip,
-    test, under_way, unprivileged,
+    Directory, Finished, LINERATE, Running, Server, free_port, json, linerate, linerate_on, link,
+    program, run, skip, test, under_way, unprivileged,
 };
 
 #[test]
@@ -21,6 +22,27 @@ fn an_unknown_host_is_an_error() {
 fn a_host_without_an_address_of_the_family_is_an_error() {
     run(linerate("test 127.0.0.1 -6")).assert_refusal(1, &["has no IPv6 address"]);
     run(linerate("test ::1 -4")).assert_refusal(1, &["has no IPv4 address"]);
+}
+
+#[test]
+fn a_full_disk_leaves_the_file_that_was_there() {
+    let directory = Directory::new("full-disk");
+    let namespace = |script: &str| {
+        let mut command = program(Command::new("unshare"));
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]);
+        command.arg(&directory.0).arg(LINERATE);
+        command
+    };
+    let mount = "mount -t tmpfs -o size=16k none \"$1\"";
+    if run(namespace(mount)).code != Some(0) {
+        return skip::<()>("no namespace with a disk of its own").unwrap_or_default();
+    }
+    // One page is free.
+    let fill = "printf old > file && chmod 640 file && head -c 8k /dev/zero > rest";
+    let play = "\"$2\" capture --output file; echo \" $?\"; cat file; stat -c ' %a' file; ls -A";
+    let finished = run(namespace(&format!("{mount} && cd \"$1\" && {fill} && {play}")));
+    assert!(finished.stderr.to_lowercase().contains("no space left on device"), "{finished:?}");
+    assert_eq!(finished.stdout, " 1\nold 640\nfile\nrest\n", "{finished:?}");
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! The PID file.
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::words::Failure;
+use crate::whole_file::{self, Readers};
 
 /// A file with the number of this process, there as long as this value is.
 pub(super) struct PidFile(PathBuf);
@@ -26,12 +25,8 @@ impl PidFile {
                 path.display()
             )));
         }
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        options
-            .open(path)
-            .and_then(|mut file| write!(file, "{}", std::process::id()))
-            .map(|()| Self(path.to_owned()))
+        whole_file::replace(path, Readers::Owner, |out| write!(out, "{}", std::process::id()))
+            .map(|_| Self(path.to_owned()))
             .map_err(|error| {
                 Failure::system(&format!("unable to write PID file {}", path.display()), &error)
             })

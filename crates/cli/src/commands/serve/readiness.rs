@@ -1,17 +1,18 @@
 //! Tells others when the server is ready: by a file, and by a word to systemd, or to
 //! another manager of services that speaks as it does.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::net::SocketAddr;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{self, UnixDatagram};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
+
+use crate::whole_file::{self, Identity, Readers, identity};
 
 /// Readiness of a server, as service managers and scripts see it: sd_notify(3) and the ready file.
 /// It ends with this value.
@@ -65,7 +66,7 @@ pub(super) fn directory(file: &Path) -> &Path {
 struct ReadyFile {
     path: PathBuf,
     /// Device and inode: another server may make the name its own.
-    identity: (u64, u64),
+    identity: Identity,
 }
 
 impl ReadyFile {
@@ -75,7 +76,7 @@ impl ReadyFile {
         if fs::symlink_metadata(path).is_ok_and(|known| !known.is_file()) {
             bail!("cannot write ready file {}: it is no ordinary file", path.display());
         }
-        let made = write_whole(path, &format!("{address}\n"));
+        let made = whole_file::replace(path, Readers::All, |out| writeln!(out, "{address}"));
         let identity = made.map_err(|error| {
             let why = session::reason(&error);
             anyhow!("cannot write ready file {}: {why}; {}", path.display(), hint(&error))
@@ -93,32 +94,6 @@ impl Drop for ReadyFile {
     }
 }
 
-/// Writes a file of another name in the same directory, and gives it this one.
-fn write_whole(path: &Path, text: &str) -> io::Result<(u64, u64)> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-    let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
-    let draft = directory(path).join(name);
-    // One that is there was left by an earlier process of this number.
-    _ = fs::remove_file(&draft);
-    let written =
-        write_new(&draft, text).and_then(|identity| fs::rename(&draft, path).map(|()| identity));
-    if written.is_err() {
-        // It may not even be there.
-        _ = fs::remove_file(&draft);
-    }
-    written
-}
-
-fn write_new(path: &Path, text: &str) -> io::Result<(u64, u64)> {
-    let mut file = File::options().write(true).create_new(true).mode(READABLE).open(path)?;
-    file.write_all(text.as_bytes())?;
-    Ok(identity(&file.metadata()?))
-}
-
-fn identity(found: &fs::Metadata) -> (u64, u64) {
-    (found.dev(), found.ino())
-}
-
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
@@ -130,5 +105,3 @@ fn hint(error: &io::Error) -> &'static str {
 }
 
 const PATIENCE: Duration = Duration::from_secs(1);
-/// By everybody, for it is there to be read.
-const READABLE: u32 = 0o644;

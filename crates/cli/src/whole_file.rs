@@ -1,0 +1,222 @@
+//! Files that are there whole or not at all: written under another name in the same folder, and
+//! renamed (rename(2)). A full disk or a kill in between leaves what was there.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+/// Who may read a file that was not there before. One that was there keeps its mode and owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Whom umask(2) leaves.
+    Usual,
+    /// Everybody, whatever the mask: the file is there to be read.
+    All,
+    /// Its owner.
+    Owner,
+}
+
+/// Device and inode of a file: another process may make its name its own.
+pub(crate) type Identity = (u64, u64);
+
+/// The identity of a file that was found.
+pub(crate) fn identity(found: &Metadata) -> Identity {
+    (found.dev(), found.ino())
+}
+
+/// Writes a file by `write`, which replaces the one at `path` when all of it is on the disk. Of a
+/// link that is the file that it leads to.
+pub(crate) fn replace(
+    path: &Path,
+    readers: Readers,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<Identity> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let draft = Draft::create(&target, readers)?;
+    let mut buffered = BufWriter::new(&draft.file);
+    write(&mut buffered)?;
+    buffered.flush()?;
+    drop(buffered);
+    draft.file.sync_all()?;
+    let identity = identity(&draft.file.metadata()?);
+    fs::rename(&draft.path, &target)?;
+    Ok(identity)
+}
+
+/// Whether a file at `path` could be replaced now; nothing is.
+pub(crate) fn check(path: &Path) -> io::Result<()> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    Draft::create(&target, Readers::Usual).map(drop)
+}
+
+/// The file under its other name, which is removed with this value, unless it has been renamed.
+struct Draft {
+    path: PathBuf,
+    file: File,
+}
+
+impl Draft {
+    /// A new file: what has the name already is somebody else's, and so is what a link there leads
+    /// to (`O_EXCL`, open(2)).
+    fn create(target: &Path, readers: Readers) -> io::Result<Self> {
+        let known = fs::metadata(target).ok().filter(Metadata::is_file);
+        let mode = match (&known, readers) {
+            (Some(_), _) | (None, Readers::Owner) => 0o600,
+            (None, Readers::Usual | Readers::All) => 0o666,
+        };
+        let process = std::process::id();
+        let mut names = (0..MOST_NAMES).map(|number| format!(".linerate.{process}.{number}"));
+        let draft = names.find_map(|name| {
+            let path = target.with_file_name(name);
+            let opened = File::options().write(true).create_new(true).mode(mode).open(&path);
+            match opened {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
+                opened => Some(opened.map(|file| Self { path, file })),
+            }
+        });
+        let draft = draft.unwrap_or_else(|| Err(ErrorKind::AlreadyExists.into()))?;
+        match known {
+            Some(known) => draft.take_after(&known)?,
+            None if readers == Readers::All => {
+                draft.file.set_permissions(Permissions::from_mode(0o644))?;
+            }
+            None => {}
+        }
+        Ok(draft)
+    }
+
+    /// Makes it as accessible as the file that it is to replace.
+    fn take_after(&self, known: &Metadata) -> io::Result<()> {
+        // Only root may give files away. Without, the file is the user's, as a new one is.
+        _ = fchown(&self.file, Some(known.uid()), Some(known.gid()));
+        self.file.set_permissions(Permissions::from_mode(known.mode() & 0o777))
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // It has another name by now, or could not be written.
+        _ = fs::remove_file(&self.path);
+    }
+}
+
+/// So many processes of one number, on hosts that share a folder, may be killed here.
+const MOST_NAMES: u32 = 100;
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::fs::symlink;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let name = format!("linerate-whole-file-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).expect("a folder");
+        folder
+    }
+
+    fn put(path: &Path, readers: Readers, text: &str) -> io::Result<Identity> {
+        replace(path, readers, |out| out.write_all(text.as_bytes()))
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("a file").mode() & 0o777
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("a folder");
+        let name = |entry: io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+        entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_file_keeps_its_mode_and_a_link_what_it_leads_to() {
+        let folder = folder("mode");
+        let (file, link) = (folder.join("file"), folder.join("link"));
+        fs::write(&file, "old").expect("a file");
+        fs::set_permissions(&file, Permissions::from_mode(0o604)).expect("its owner");
+        symlink(&file, &link).expect("a link");
+        put(&link, Readers::All, "new").expect("written");
+        assert_eq!(
+            (fs::read_to_string(&file).expect("a file"), mode(&file)),
+            ("new".into(), 0o604)
+        );
+        assert!(fs::symlink_metadata(&link).expect("a link").is_symlink());
+        let [own, all] = ["own", "all"].map(|name| folder.join(name));
+        put(&own, Readers::Owner, "").expect("written");
+        let made = put(&all, Readers::All, "").expect("written");
+        assert_eq!((mode(&own), mode(&all)), (0o600, 0o644));
+        assert_eq!(identity(&fs::metadata(&all).expect("a file")), made);
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn what_has_the_name_of_a_draft_stays_as_it_is() {
+        let folder = folder("draft");
+        let victim = folder.join("victim");
+        fs::write(&victim, "precious").expect("a file");
+        symlink(&victim, folder.join(format!(".linerate.{}.0", std::process::id())))
+            .expect("a link");
+        put(&folder.join("file"), Readers::Usual, "text").expect("written");
+        check(&folder.join("file")).expect("it can be");
+        assert_eq!(fs::read_to_string(&victim).expect("a file"), "precious");
+        assert_eq!(names(&folder).len(), 3, "{:?}", names(&folder));
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn an_error_leaves_the_old_file_and_nothing_else() {
+        let folder = folder("error");
+        let file = folder.join("file");
+        fs::write(&file, "old").expect("a file");
+        let failed = replace(&file, Readers::Usual, |out| {
+            out.write_all(b"half")?;
+            Err(ErrorKind::StorageFull.into())
+        });
+        assert_eq!(failed.expect_err("full").kind(), ErrorKind::StorageFull);
+        assert_eq!(fs::read_to_string(&file).expect("a file"), "old");
+        assert_eq!(names(&folder), ["file"]);
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn a_kill_leaves_the_old_file() {
+        let folder = folder("kill");
+        let file = folder.join("file");
+        fs::write(&file, "old").expect("a file");
+        let mut writer = Command::new(std::env::current_exe().expect("this program"));
+        writer.args(["--exact", "whole_file::tests::writes_a_half", "--ignored", "--nocapture"]);
+        let writer = writer.env(FILE_OF_THE_KILLED, &file).stdout(Stdio::piped());
+        let mut writer = writer.spawn().expect("it runs");
+        let mut lines = BufReader::new(writer.stdout.take().expect("piped")).lines();
+        assert!(lines.any(|line| line.is_ok_and(|line| line.ends_with("half"))));
+        writer.kill().expect("it runs");
+        writer.wait().expect("it ran");
+        assert_eq!(fs::read_to_string(&file).expect("a file"), "old");
+        put(&file, Readers::Usual, "new").expect("written");
+        assert_eq!(fs::read_to_string(&file).expect("a file"), "new");
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    #[ignore = "the process that a_kill_leaves_the_old_file kills"]
+    fn writes_a_half() {
+        let Some(file) = std::env::var_os(FILE_OF_THE_KILLED) else { return };
+        let written = replace(Path::new(&file), Readers::Usual, |out| {
+            out.write_all(b"half")?;
+            out.flush()?;
+            writeln!(io::stdout(), "half")?;
+            std::thread::sleep(Duration::from_secs(60));
+            Ok(())
+        });
+        written.expect("it is killed before");
+    }
+
+    const FILE_OF_THE_KILLED: &str = "LINERATE_TEST_FILE";
+}
