@@ -153,8 +153,8 @@ impl Screen {
     pub fn close(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         let rows = numbered(&records.records);
         let above = self.above(records);
-        // Fewer doubts rather than a second screen; where even that is no help, the gravest.
-        let under = (0..=doubts::MOST).rev().map(|most| self.under(records, &rows, most));
+        // Fewer doubts rather than a second screen, but never a stamp without its reason.
+        let under = (1..=doubts::MOST).rev().map(|most| self.under(records, &rows, most));
         let fitting = under.clone().find(|under| fits(above.iter().chain(under)));
         let under = fitting.unwrap_or_else(|| self.under(records, &rows, 1));
         under.iter().try_for_each(|line| writeln!(out, "{line}"))
