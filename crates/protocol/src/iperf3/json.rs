@@ -3,6 +3,7 @@
 //! Like iperf3, a key of the wrong type counts as absent (clause 5.6), and
 //! numbers may come as integers or as floats (clause 5.5).
 
+use measurement::host::is_shown;
 use serde_json::{Map, Value};
 
 mod members;
@@ -61,9 +62,10 @@ pub(super) fn version(text: &str) -> String {
     text.chars().filter(belongs).take(32).collect()
 }
 
-/// Lines without control characters, but for line ends and tabs.
+/// Lines without characters that move the cursor or change the direction of text, but for line ends
+/// and tabs.
 pub(super) fn printable_lines(mut text: String) -> String {
-    text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
+    text.retain(|c| is_shown(c) || matches!(c, '\n' | '\t'));
     text
 }
 
@@ -123,6 +125,7 @@ mod tests {
         assert_eq!(version("3.16+"), "3.16+");
         assert_eq!(version("3.12, TCP send: done"), "3.12TCPsenddone");
         assert_eq!(printable_lines("a\n\tb\x1b[2J\r\0\u{9b}".to_owned()), "a\n\tb[2J");
+        assert_eq!(printable_lines("a\u{202e}b\u{2028}c".to_owned()), "abc", "no order but its own");
     }
 
     #[test]
