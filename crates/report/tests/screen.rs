@@ -70,7 +70,8 @@ fn a_screen_is_read_in_half_a_minute_and_names_the_limit_at_once() {
             let (told, reason) = screen.split_once("\n  SUSPECT").unwrap_or((&screen, ""));
             let reason = reason.split("\n\n").next().unwrap_or_default();
             let footer = &screen[told.len()..].split("\n\n").nth(1).unwrap_or_default();
-            let brief = if reason.is_empty() { words(&screen) } else { words(told) + words(footer) };
+            let brief =
+                if reason.is_empty() { words(&screen) } else { words(told) + words(footer) };
             assert!(brief <= 160, "{name} {width}: {brief} words: {screen}");
             assert!(words(reason) <= 20, "{name} {width}: {screen}");
             let (_, under) = screen.split_once("UDP receive").expect("the last row");

@@ -125,7 +125,11 @@ mod tests {
         assert_eq!(version("3.16+"), "3.16+");
         assert_eq!(version("3.12, TCP send: done"), "3.12TCPsenddone");
         assert_eq!(printable_lines("a\n\tb\x1b[2J\r\0\u{9b}".to_owned()), "a\n\tb[2J");
-        assert_eq!(printable_lines("a\u{202e}b\u{2028}c".to_owned()), "abc", "no order but its own");
+        assert_eq!(
+            printable_lines("a\u{202e}b\u{2028}c".to_owned()),
+            "abc",
+            "no order but its own"
+        );
     }
 
     #[test]
