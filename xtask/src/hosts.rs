@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use lab::{Host, LinkSpec};
 use measurement::judgement::{Drop as Dropped, Place};
-use measurement::{Judgement, Ledger, TestRecord};
+use measurement::{Judgement, Ledger, RecordSet, TestRecord};
 use testbed::port;
 use testbed::process::Running;
 use testbed::topology::{Path, Topology, limited};
@@ -181,10 +181,18 @@ pub(crate) fn run_client(
     let ended = client.finish(LONGEST)?;
     done?;
     let code = ended.code().unwrap_or(-1);
-    let record = serde_json::from_str(&ended.stdout).with_context(|| {
+    let record = only_record(&ended.stdout).with_context(|| {
         format!("the client prints no record and ends with {code}: {}", ended.complaint())
     })?;
     Ok(ClientRun { record, code })
+}
+
+/// The record of one test: one that failed is in a set, with the error.
+fn only_record(text: &str) -> Result<TestRecord> {
+    if let Ok(set) = serde_json::from_str::<RecordSet>(text) {
+        return set.records.into_iter().next().context("a set without a record");
+    }
+    Ok(serde_json::from_str(text)?)
 }
 
 /// What was judged of a record.
