@@ -210,7 +210,7 @@ fn put_in_place(program: &Path) -> anyhow::Result<()> {
 }
 
 const PROGRAM: &str = "CONFORMANCE_SUITE_PROGRAM";
-/// What stands before the arguments of a test.
+/// Environment variable with the subcommand to put before the arguments of a test, e.g. `iperf3`.
 const WORD: &str = "CONFORMANCE_SUITE_WORD";
 /// Tests that run side by side.
 const AT_ONCE: usize = 4;

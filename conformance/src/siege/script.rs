@@ -56,7 +56,7 @@ pub(super) struct Script {
     pub(super) patience: Option<Duration>,
 }
 
-/// What a peer speaks.
+/// The protocol that a peer speaks: iperf3's, or iperf3's with our extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Iperf3,

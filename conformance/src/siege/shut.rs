@@ -25,7 +25,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     Ok(if missed { Verdict::Failed } else { Verdict::Passed })
 }
 
-/// What keeps a server busy with nothing.
+/// A way in which peers occupy a server without moving payload.
 struct Scene {
     name: &'static str,
     capacity: Capacity,
@@ -133,7 +133,7 @@ fn address(index: usize) -> IpAddr {
 
 /// Places of a server by default.
 const PLACES: usize = 256;
-/// Of so many tests on the memory of one shows.
+/// With fewer tests the memory of one is lost in that of the server.
 const LEAST_COMPARED: usize = 100;
 const MOST_KIBIBYTES: f64 = 256.0;
 const TRICKLE: Duration = Duration::from_secs(5);

@@ -104,7 +104,7 @@ pub(crate) const HARMLESS: f64 = 0.10;
 const LEAST_OF_A_QUOTA: f64 = 0.25;
 /// Share of the time of all CPUs. To be calibrated.
 const MOSTLY_IDLE: f64 = 0.6;
-/// The same where a thread naps: it finds an idle CPU at once where there is one at times.
+/// Least idle share of the CPUs at which a thread that sleeps for short times finds one at once.
 const SOME_IDLE: f64 = 0.2;
 /// Share of the time, in pieces of at least 10 ms. Under quotas it was 0.09 to 0.4, elsewhere 0.
 const LEAST_HELD: f64 = 0.05;

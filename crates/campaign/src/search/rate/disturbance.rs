@@ -1,12 +1,12 @@
-//! What makes a trial tell less of a path: a CPU of an end that had no time for it, and a bucket of
-//! tokens that let more pass at first.
+//! Trials of the rate search that say little about the path: an end had too little CPU time, or a
+//! token bucket let more pass at first.
 
 use std::time::Duration;
 
 use measurement::sample::StreamSample;
 use measurement::{Direction, TestRecord};
 
-/// What a CPU without time did to a trial.
+/// How much a trial of the rate search was disturbed by a lack of CPU time at an end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Disturbance {
     /// Share of the time in which the sender should have sent and did not, or of the datagrams that
@@ -29,7 +29,7 @@ impl Disturbance {
     }
 }
 
-/// That of a trial; of both directions the graver one.
+/// The disturbance of a trial; the greater one if it ran in both directions.
 pub(super) fn of(record: &TestRecord) -> Disturbance {
     let both = record.outcome.directions.iter().map(|outcome| {
         let way = outcome.direction;
@@ -102,11 +102,11 @@ pub(super) fn sank_to(record: &TestRecord) -> Option<f64> {
     sunk.reduce(f64::min)
 }
 
-/// Of the time: a quarter.
+/// From this share of the time on a trial is repeated: a quarter.
 const GRAVE: f64 = 0.25;
-/// Of the datagrams, as a share of which one is as grave.
+/// One datagram in so many that the socket of the receiver drops is as grave as [`GRAVE`].
 const HUNDRED: f64 = 100.0;
-/// Of the first interval.
+/// A bucket ran empty if the rate sank to this share of that of the first interval.
 const SUNK: f64 = 0.7;
-/// Of a delay for which a CPU is to blame.
+/// The longest delay that is put down to a lack of CPU time.
 const LONGEST: Duration = Duration::from_millis(200);

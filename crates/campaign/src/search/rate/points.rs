@@ -28,7 +28,7 @@ pub(super) struct Point {
     delay: Duration,
     length: Duration,
     took: Duration,
-    /// What a CPU without time did to the trial.
+    /// How much the trial was disturbed by a lack of CPU time.
     disturbance: Disturbance,
     /// The rate at which datagrams arrived in the end, in bit/s, if that sank: a bucket of tokens,
     /// as a policer has it, ran empty.
