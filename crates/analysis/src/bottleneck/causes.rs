@@ -176,7 +176,7 @@ const fn consequences(rule: RuleId) -> &'static [RuleId] {
         ReceiveQueuePruned => &[CwndGrowing, TcpPathLoss, StandingQueue],
         TcpMemoryPressure => &[ReceiveWindowLimited, SendBufferLimited, ReceiveQueuePruned],
         StandingQueue => &[CwndGrowing, SenderBelowRate],
-        TcpOptionsMissing => &[ReceiveWindowLimited],
+        TcpOptionsMissing => &[ReceiveWindowLimited, SendBufferLimited],
         EcnMarked => &[CwndGrowing, StandingQueue],
         QueuedAtSender => &[StandingQueue],
         GroNotMerging => &[

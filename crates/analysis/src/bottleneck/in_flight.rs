@@ -44,7 +44,7 @@ impl Windows {
     pub(super) fn fills_send_buffer(&self) -> bool {
         let is_free = |window: Option<f64>| window.is_none_or(|most| self.in_flight < FREE * most);
         let is_full = self.send_buffer.is_some_and(|most| {
-            (PAYLOAD_LEAST * most..=PAYLOAD_MOST * most).contains(&self.in_flight)
+            (PAYLOAD_LEAST * most..=PAYLOAD_MOST * most + BEYOND).contains(&self.in_flight)
         });
         is_full && is_free(self.receive) && is_free(self.congestion)
     }
@@ -68,3 +68,5 @@ const FREE: f64 = 0.8;
 pub(super) const PAYLOAD_LEAST: f64 = 0.25;
 /// At most.
 pub(super) const PAYLOAD_MOST: f64 = 1.1;
+/// Bytes by which a buffer is overrun: whoever finds room in it may add a packet of 64 KiB.
+const BEYOND: f64 = 65_536.0;

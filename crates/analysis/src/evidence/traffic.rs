@@ -75,7 +75,7 @@ impl<'a> Traffic<'a> {
         interface: &str,
         flowing: Flowing,
     ) -> Option<Foreign> {
-        if self.record.outcome.directions.is_empty() {
+        if self.record.outcome.directions.is_empty() || self.is_sent_unknown() {
             return None;
         }
         let bytes = flowing.bytes().on(interface);
@@ -83,6 +83,13 @@ impl<'a> Traffic<'a> {
         let ours = self.ours(host, interface, flowing);
         let least = host.growth_inside(bytes).saturating_sub(ours.most);
         Some(Foreign { total, least, most: total.saturating_sub(ours.least) })
+    }
+
+    /// Whether nobody tells how many datagrams were sent: they may be any number.
+    fn is_sent_unknown(&self) -> bool {
+        let mut directions = self.record.outcome.directions.iter();
+        self.record.plan.transport == Transport::Udp
+            && directions.any(|outcome| outcome.offered.is_none())
     }
 
     fn ours(&self, host: &HostView<'_>, interface: &str, flowing: Flowing) -> Ours {

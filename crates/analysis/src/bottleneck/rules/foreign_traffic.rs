@@ -1,6 +1,7 @@
 //! `foreign-traffic`: traffic of others takes the link.
 
 use super::{Case, Found, Rule};
+use crate::bottleneck::silent::{self, Arrivals};
 use crate::evidence::{Flowing, HostView};
 use crate::facts::{Severity, foreign_traffic, send_blocked};
 use crate::words::{self, percent};
@@ -49,17 +50,20 @@ fn finding(case: &Case<'_>, host: &HostView<'_>, name: &str) -> Option<Found> {
 /// Whether the sender waited for the path, or the path lost datagrams: then what others send
 /// is what the test lacks.
 fn is_path_the_limit(case: &Case<'_>) -> bool {
-    case.wanting().any(|flow| {
-        let account = &flow.account;
-        if let Some(shares) = account.tcp.as_ref().and_then(|tcp| tcp.shares) {
-            return shares.congestion_window >= 0.5;
-        }
-        let loses = account.ledger.as_ref().is_some_and(|ledger| ledger.lost() > 0);
-        let is_full = case
-            .test
-            .is_some_and(|test| send_blocked::share(test, flow.outcome.direction) > BLOCKED);
-        loses || is_full
-    })
+    // What a sender that tells nothing waits for shows in what arrives from it.
+    let queues = |one: &Arrivals<'_>| one.standing_queue().is_some();
+    silent::wanting(case).iter().any(queues)
+        || case.wanting().any(|flow| {
+            let account = &flow.account;
+            if let Some(shares) = account.tcp.as_ref().and_then(|tcp| tcp.shares) {
+                return shares.congestion_window >= 0.5;
+            }
+            let loses = account.ledger.as_ref().is_some_and(|ledger| ledger.lost() > 0);
+            let is_full = case
+                .test
+                .is_some_and(|test| send_blocked::share(test, flow.outcome.direction) > BLOCKED);
+            loses || is_full
+        })
 }
 
 /// Share of the time in which the sender's sockets had no room. To be calibrated.

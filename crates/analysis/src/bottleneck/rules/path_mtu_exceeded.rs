@@ -1,5 +1,6 @@
 //! `path-mtu-exceeded`: packets are too large for the path.
 
+use measurement::Certainty;
 use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
@@ -29,7 +30,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    let failed = case.hosts.iter().filter_map(|host| refused(case, host).or_else(|| failed(host)));
+    let failed =
+        case.hosts.iter().filter_map(|host| refused(case, host).or_else(|| failed(case, host)));
     failed.chain(smaller(case)).collect()
 }
 
@@ -53,13 +55,15 @@ fn refused(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     ))
 }
 
-fn failed(host: &HostView<'_>) -> Option<Found> {
+fn failed(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let grown = COUNTERS.map(|counter| (counter, host.growth(counter).unwrap_or(0)));
     let grown = grown.into_iter().filter(|(_, grown)| *grown >= ENOUGH);
-    let found = Found::candidate(format!(
-        "packets exceed the path MTU, by the counters of {}",
-        words::host(host.role())
-    ));
+    let mut arrived = case.wanting().map(|flow| flow.arrived().map_or(0, |all| all.bytes));
+    let certainty =
+        if arrived.all(|bytes| bytes == 0) { Certainty::Limit } else { Certainty::Candidate };
+    let name = words::host(host.role());
+    let text = format!("packets exceed the path MTU, by the counters of {name}");
+    let found = Found::new(certainty, text);
     let found = grown.fold(found.at(host.role()), |found, (name, grown)| {
         found.seen(format!("{name} grew by {}", count(grown)))
     });

@@ -1,11 +1,12 @@
 //! `run-delay`: the test waits for a CPU that others have.
 
 use super::{Case, Found, Rule};
-use crate::bottleneck::bound;
+use crate::bottleneck::{bound, transfer};
 use crate::evidence::HostView;
 use crate::facts::others_cpu;
 use crate::facts::run_delay::{self, Cause};
 use crate::words::{self, percent};
+use measurement::Certainty;
 #[cfg(test)]
 use measurement::host::counter;
 
@@ -42,11 +43,41 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     };
     let others =
         others_cpu::taken(test, host).filter(|taken| *taken > others_cpu::THRESHOLDS.noticeable);
-    Some(match others {
-        Some(others) => found.seen(format!("other processes used {}", words::cpus(others))),
-        None => found,
-    })
+    let Some(others) = others else { return Some(found) };
+    let found = found.seen(format!("other processes used {}", words::cpus(others)));
+    Some(if others >= CROWDED { for_late_answers(case, host, found) } else { found })
 }
+
+/// A receiver that waits for a CPU while it reads holds its socket: its acknowledgements come late,
+/// and a sender that takes them for lost slows down, however little CPU time the receiver wants.
+fn for_late_answers(case: &Case<'_>, host: &HostView<'_>, found: Found) -> Found {
+    let seconds = case.result_span().map_or(f64::MAX, |span| span.as_secs_f64());
+    let transfers = transfer::wanting(case);
+    let late = transfers.iter().find(|transfer| {
+        let again = transfer.account.retransmitted_segments as f64;
+        let is_it = transfer.receiver() == *host.role() && transfer.spurious() >= NEARLY_ALL;
+        is_it && again >= OFTEN * seconds && transfer.may_wait_for_the_path()
+    });
+    let Some(late) = late else { return found };
+    let direction = late.flow.outcome.direction;
+    let found = Found { certainty: Certainty::Limit, ..found };
+    let found = found.going(direction).seen(format!(
+        "acknowledgements came late: {} of the {} were spurious",
+        percent(late.spurious()),
+        words::counted(late.account.retransmitted_segments, "retransmission"),
+    ));
+    match bound::of_passed(case, host.role(), Some(direction)) {
+        Some(passed) => found.allowing(passed),
+        None => found,
+    }
+}
+
+/// CPUs that others take from which on they may keep a receiver waiting while it reads.
+const CROWDED: f64 = 0.30;
+/// Of the retransmissions. Of those that follow from loss few are spurious.
+const NEARLY_ALL: f64 = 0.80;
+/// Retransmitted segments in a second. With a loop on the CPU of the receiver it was 450 to 550.
+const OFTEN: f64 = 20.0;
 
 const FREE: &str = "stop other processes there, or pin linerate to idle CPUs (--cpus)";
 

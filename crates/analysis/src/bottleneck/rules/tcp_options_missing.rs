@@ -4,6 +4,7 @@ use measurement::remedy::{Change, Remedy};
 use measurement::{Bound, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::bottleneck::window;
 use crate::evidence::HostView;
@@ -32,7 +33,30 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.test.is_none() {
         return case.hosts.iter().flat_map(switched_off).collect();
     }
-    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
+    let told = transfer::wanting(case);
+    let told = told.iter().filter_map(|transfer| finding(case, transfer));
+    told.chain(silent::wanting(case).iter().filter_map(|one| of_silent_sender(case, one))).collect()
+}
+
+/// A sender that tells nothing fills the 64 KiB of a connection without a window scale, each round
+/// trip, whatever window this end would offer.
+fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
+    let options = arrivals.receivers.iter().map(|tcp| tcp.options).find(|all| *all != 0)?;
+    let is_unscaled = OPTIONS.iter().any(|(bit, name)| *name == SCALE && options & bit == 0);
+    let in_flight = arrivals.in_flight().filter(|_| is_unscaled)?;
+    let filled = in_flight / f64::from(u16::MAX);
+    let trip = arrivals.least_round_trip()?;
+    (filled >= FILLED).then(|| {
+        let streams = arrivals.receivers.len() as f64;
+        let most = 8.0 * f64::from(u16::MAX) * streams / trip.as_secs_f64();
+        let arithmetic = format!("65,535 bytes each {}", transfer::shown(trip));
+        Found::limit(format!("the connection has no {SCALE}"))
+            .going(arrivals.flow.outcome.direction)
+            .explaining(filled.min(1.0))
+            .seen(format!("{} of 65,535 bytes arrive in each round trip", percent(filled)))
+            .allowing(Bound::exact(most, arithmetic))
+            .remedy(remedy(case, &[SCALE]))
+    })
 }
 
 /// The options that a host does not offer.
@@ -97,6 +121,9 @@ fn remedy(case: &Case<'_>, missing: &[&str]) -> Remedy {
     })
 }
 
+/// Share of the largest window without a scale that arrives in each round trip where it is what
+/// limits.
+const FILLED: f64 = 0.6;
 /// Share of the time at a full receive window from which on it limits. To be calibrated.
 const DECIDES: f64 = 0.25;
 const SCALING: &str = "net.ipv4.tcp_window_scaling";
