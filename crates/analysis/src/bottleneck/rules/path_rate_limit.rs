@@ -36,7 +36,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     let silent = silent::wanting(case);
     let silent = silent.iter().filter_map(|arrivals| seen_by_the_receiver(case, arrivals));
     let datagrams = case.wanting().filter_map(|flow| match case.held_below() {
-        Some(held) => by_a_search(flow, held),
+        Some(held) => by_a_search(case, flow, held),
         None => by_its_loss(flow).or_else(|| by_a_held_up_sender(case, flow)),
     });
     streams.chain(silent).chain(datagrams).collect()
@@ -97,7 +97,7 @@ fn by_its_loss(flow: &Flow<'_>) -> Option<Found> {
 }
 
 /// A rate was `held` without loss, and this higher one lost.
-fn by_a_search(flow: &Flow<'_>, held: BitRate) -> Option<Found> {
+fn by_a_search(case: &Case<'_>, flow: &Flow<'_>, held: BitRate) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
     let (offered, arrived) = (flow.outcome.offered?.rate, flow.outcome.delivered?.rate);
     let lost = share(ledger.lost(), ledger.sent);
@@ -109,7 +109,10 @@ fn by_a_search(flow: &Flow<'_>, held: BitRate) -> Option<Found> {
         _ if part < MOST_OF_IT => return None,
         _ => format!("at {offered} {} of the datagrams were lost", percent(lost)),
     };
-    let is_told = ledger.sender_told && ledger.receiver_told && ledger.lost() > 0;
+    // What comes late stood in a queue: of the path, where the receiver had time to read.
+    let is_late_there = || load::has_time(case, &flow.receiver()) == Some(true);
+    let is_told =
+        ledger.sender_told && ledger.receiver_told && (ledger.lost() > 0 || is_late_there());
     let certainty = if is_told { Certainty::Limit } else { Certainty::Candidate };
     let (least, most) = (held.bits_per_second() as f64, arrived.bits_per_second() as f64);
     let arithmetic = "what passed without loss, and what arrived of more";
