@@ -271,4 +271,14 @@ mod tests {
         assert!((15_000_000..25_000_000).contains(&out.least), "{out:?}");
         assert!(!is_much(foreign(&record, Flowing::In)));
     }
+
+    #[test]
+    fn nothing_is_foreign_where_nobody_knows_what_was_sent() {
+        let mut record = test_record::udp();
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::INTERFACE_TX_BYTES.on("eth0"), 150_000_000);
+        record.outcome.directions[0].offered = None;
+        let host = HostView::from_record(&record, &record.hosts[0]);
+        assert!(Traffic::from_record(&record).foreign(&host, "eth0", Flowing::Out).is_none());
+    }
 }

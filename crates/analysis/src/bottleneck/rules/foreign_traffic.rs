@@ -51,8 +51,10 @@ fn finding(case: &Case<'_>, host: &HostView<'_>, name: &str) -> Option<Found> {
 /// is what the test lacks.
 fn is_path_the_limit(case: &Case<'_>) -> bool {
     // What a sender that tells nothing waits for shows in what arrives from it.
-    let queues = |one: &Arrivals<'_>| one.standing_queue().is_some();
-    silent::wanting(case).iter().any(queues)
+    let waits = |one: &Arrivals<'_>| {
+        one.standing_queue().is_some() || one.lost().is_some_and(|lost| lost >= MUCH)
+    };
+    silent::wanting(case).iter().any(waits)
         || case.wanting().any(|flow| {
             let account = &flow.account;
             if let Some(shares) = account.tcp.as_ref().and_then(|tcp| tcp.shares) {
@@ -66,6 +68,8 @@ fn is_path_the_limit(case: &Case<'_>) -> bool {
         })
 }
 
+/// Of the segments: a sender that sends so many again waits for the path.
+const MUCH: f64 = 0.001;
 /// Share of the time in which the sender's sockets had no room. To be calibrated.
 const BLOCKED: f64 = 0.10;
 

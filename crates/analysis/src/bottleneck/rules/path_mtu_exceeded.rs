@@ -156,4 +156,18 @@ mod tests {
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found[0].evidence, ["path MTU 1,400 bytes, eth0 of this host has 1,500"]);
     }
+
+    #[test]
+    fn what_a_host_could_not_fragment_limits_where_nothing_arrives() {
+        let certainty = |lost| {
+            let mut record = test_record::udp();
+            test_record::lose(&mut record, lost);
+            let host = test_record::host(&mut record, &measurement::Role::Here);
+            test_record::grow(host, counter::IP_FRAG_FAILS.v4, 90_000);
+            let test = Test::from_record(&record);
+            check(&Case::of_test(&test, &[]))[0].certainty
+        };
+        assert_eq!(certainty(100_000), Certainty::Limit);
+        assert_eq!(certainty(10_000), Certainty::Candidate);
+    }
 }

@@ -114,4 +114,22 @@ mod tests {
         assert!(found[0].remedy.sentence.contains("CPU limit"), "{}", found[0].remedy.sentence);
         assert!(found[0].effect.bound().is_some(), "it allows what passed");
     }
+
+    #[test]
+    fn a_receiver_that_answers_late_limits_however_little_time_it_wants() {
+        let mut record = test_record::tcp();
+        let host = test_record::host(&mut record, &Role::Peer);
+        test_record::grow(host, counter::TASK_WAIT.on(77), 550_000_000);
+        test_record::grow(host, counter::TASK_RUN.on(77), 2_000_000_000);
+        test_record::grow(host, counter::CPU_USER.on(0), 8_000_000_000);
+        let found = |record: &measurement::TestRecord| {
+            let test = Test::from_record(record);
+            check(&Case::of_test(&test, &[])).remove(0)
+        };
+        assert_ne!(found(&record).certainty, Certainty::Limit);
+        test_record::send_again(&mut record, 5_000, 4_900);
+        let found = found(&record);
+        assert_eq!(found.certainty, Certainty::Limit);
+        assert!(found.effect.bound().is_some(), "it allows what passed");
+    }
 }

@@ -109,3 +109,25 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
         crate::test_record::drop_in_sockets(record, 5_000);
     })
     .silent(|record| crate::test_record::lose(record, 5_000));
+
+#[cfg(test)]
+mod tests {
+    use measurement::Certainty;
+
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    #[test]
+    fn a_socket_that_drops_little_of_what_is_missing_is_a_note() {
+        let certainty = |drops| {
+            let mut record = test_record::udp();
+            test_record::lose(&mut record, 50_000);
+            test_record::drop_in_sockets(&mut record, drops);
+            let test = Test::from_record(&record);
+            check(&Case::of_test(&test, &[]))[0].certainty
+        };
+        assert_eq!(certainty(500), Certainty::Note);
+        assert_eq!(certainty(40_000), Certainty::Limit);
+    }
+}
