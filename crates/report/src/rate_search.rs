@@ -1,10 +1,10 @@
 //! Writes the search for the rate of a test of UDP in one line.
 
-use measurement::{BitRate, RateSearch, RateSearchEnd, RateTrial};
+use measurement::{BitRate, RateSearch, RateSearchEnd, RateTrial, TestRecord};
 
 /// `95.0 (0 %), 105 (8.1 % lost), 97.0 (0 %) Mbit/s: held 97.0 Mbit/s`, with the rate and the loss
-/// of each trial.
-pub(crate) fn line(search: &RateSearch) -> String {
+/// of each trial. `lost` is [`lost`].
+pub(crate) fn line(search: &RateSearch, lost: Option<f64>) -> String {
     let trials: Vec<_> = search.trials.iter().map(trial).collect();
     let why = match (search.end, search.floor) {
         (RateSearchEnd::Loss, None) => "the highest without loss".to_owned(),
@@ -14,7 +14,20 @@ pub(crate) fn line(search: &RateSearch) -> String {
         (RateSearchEnd::Sender, _) => "the sender sends no more".to_owned(),
         (RateSearchEnd::Time, None) => "no time for higher rates".to_owned(),
     };
-    format!("{}; held {}: {why}", trials.join(", "), search.held)
+    let trials = trials.join(", ");
+    match lost {
+        Some(lost) => format!("{trials}; not held: {} lost {}", search.held, percent(lost)),
+        None => format!("{trials}; held {}: {why}", search.held),
+    }
+}
+
+/// The share that a test lost at the rate of its search, if that is more than the trials allow: what
+/// passed in them is no rate without loss then.
+pub(crate) fn lost(record: &TestRecord, search: &RateSearch) -> Option<f64> {
+    let ledgers = record.outcome.directions.iter().filter_map(|one| one.datagrams);
+    let lost = ledgers.map(|ledger| ledger.loss()).fold(0.0, f64::max);
+    let allowed = search.floor.map_or(ALLOWED, |floor| f64::max(ALLOWED, floor * BY_CHANCE));
+    (lost > allowed).then_some(lost)
 }
 
 fn trial(trial: &RateTrial) -> String {
@@ -34,6 +47,10 @@ fn percent(share: f64) -> String {
     format!("{:.2} %", 100.0 * share)
 }
 
+/// Share of the datagrams, ten times what a trial may lose: a busy CPU loses some in a longer test.
+const ALLOWED: f64 = 0.01;
+/// Of the loss of slow trials.
+const BY_CHANCE: f64 = 2.0;
 /// Of a rate; less is worth a word.
 const SHORT_PERCENT: u64 = 95;
 
@@ -67,10 +84,11 @@ mod tests {
             above: None,
         };
         assert_eq!(
-            line(&search),
+            line(&search, None),
             "95.00 Mbit/s (no loss), 420.0 Mbit/s (51.50 % lost), 105.0 Mbit/s (97.00 Mbit/s \
              arrived in time), 97.00 Mbit/s (80.00 Mbit/s sent); held 95.00 Mbit/s: the highest \
              without loss"
         );
+        assert!(line(&search, Some(0.31)).ends_with("; not held: 95.00 Mbit/s lost 31.00 %"));
     }
 }

@@ -332,7 +332,8 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
 fn write_accounts(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let (mut lines, mut accounts) = (Vec::new(), Vec::new());
     for (record, run) in rows {
-        let search = record.trials.rate.as_ref().map(rate_search::line);
+        let search = record.trials.rate.as_ref();
+        let search = search.map(|one| rate_search::line(one, rate_search::lost(record, one)));
         lines.extend(search.map(|line| format!("  search: {}{run}: {line}", record.plan.title())));
         for (index, outcome) in record.outcome.directions.iter().enumerate() {
             let title = record.plan.row_of_direction(outcome.direction) + run;

@@ -96,20 +96,28 @@ impl<'a> RateChoice<'a> {
             let (rate, length) = (self.start(), self.usual_length());
             return Some(Step { rate, length });
         }
-        let step = self.rate_step().or_else(|| self.confirmation())?;
         let around = self.points.around();
         let left = self.budget().saturating_sub(self.spent() + around);
-        let length = step.length.max(around.min(LONGEST));
-        let fits = length <= left || (step.length >= CONFIRMS && left >= self.usual_length());
-        fits.then_some(Step { length: length.min(left), ..step })
+        let fitting = |step: Step, left: Duration| {
+            let length = step.length.max(around.min(LONGEST));
+            let fits =
+                length <= left || (step.length >= self.confirms() && left >= self.usual_length());
+            fits.then_some(Step { length: length.min(left), ..step })
+        };
+        let confirmation = self.confirmation();
+        // Without it a rate that is found would be one that passed for a moment.
+        let kept = confirmation.map_or(Duration::ZERO, |step| step.length / 2 + around);
+        let narrower = self.rate_step().and_then(|step| fitting(step, left.saturating_sub(kept)));
+        narrower.or_else(|| fitting(confirmation?, left))
     }
 
     /// The next rate that narrows the search; none: it is narrow enough.
     fn rate_step(&self) -> Option<Step> {
         let usual = |rate| Some(Step { rate, length: self.usual_length() });
-        if let Some(rate) = self.points.disturbed() {
-            let rate = rate.bits_per_second() as f64;
-            return Some(Step { rate, length: (self.usual_length() * 2).min(CONFIRMS) });
+        if let Some(point) = self.points.disturbed() {
+            let rate = point.asked.bits_per_second() as f64;
+            let length = (self.usual_length() * 2).max(point.length).min(CONFIRMS);
+            return Some(Step { rate, length });
         }
         if let Some((rate, datagrams)) = self.points.doubtful() {
             let bits = datagrams * self.datagram_bits();
@@ -140,7 +148,7 @@ impl<'a> RateChoice<'a> {
     /// The rate that was found, for longer: a bucket of tokens or a queue may have taken what was
     /// too much for a short time.
     fn confirmation(&self) -> Option<Step> {
-        let length = CONFIRMS.min(self.budget() / 2);
+        let length = self.confirms();
         let rate = self.points.low().and(self.points.held())?;
         let is_tried = self.points.iter().any(|point| point.confirms(rate, length));
         (!is_tried).then_some(Step { rate, length })
@@ -182,6 +190,11 @@ impl<'a> RateChoice<'a> {
             End::Time(time) => (time / 2).clamp(LEAST_BUDGET, BUDGET),
             End::Bytes(_) | End::Blocks(_) | End::Open => BUDGET / 2,
         }
+    }
+
+    /// The length of a trial that confirms.
+    fn confirms(&self) -> Duration {
+        CONFIRMS.min(self.budget() / 2)
     }
 
     fn usual_length(&self) -> Duration {

@@ -1,5 +1,6 @@
 //! Rows of UDP without -b: the rate without loss is found, held and explained.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use lab::{Access, Host, Impairment, LinkSpec, Rate, Relayed, Routed, Shape};
@@ -29,13 +30,20 @@ fn without_tcp_and_from_the_server_it_is_found_as_well() {
 #[test]
 fn a_policer_and_a_deep_queue_are_found() {
     for queue in [Duration::from_millis(1), Duration::from_millis(100)] {
-        let rate = Rate::from_bits_per_second(100_000_000);
-        let limit = Impairment { rate, queue_limit: queue, ..Impairment::default() };
-        let Some(relayed) = relayed(limit, 1) else { return };
-        let _server = Server::start_on(&relayed.far, "");
-        let row = within_five_percent(FITS, || records(&relayed.near, &relayed.far, "-u --send"));
+        let Some(routed) = shaped(|shape| shape.latency = queue) else { return };
+        let _server = Server::start_on(&routed.far, "");
+        let row = within_five_percent(FITS, || records(&routed.near, &routed.far, "-u --send"));
         assert_eq!(row["rate_search"]["end"], "loss", "{}", row["rate_search"]);
     }
+}
+
+#[test]
+fn what_a_large_bucket_of_tokens_lets_pass_is_not_held() {
+    let Some(routed) = shaped(|shape| shape.burst_bytes = 12_000_000) else { return };
+    let _server = Server::start_on(&routed.far, "");
+    let held = || records(&routed.near, &routed.far, "-u --send -t 5s");
+    // Between trials the bucket fills again.
+    within((0.7 * FITS)..=(1.3 * FITS), held);
 }
 
 #[test]
@@ -98,16 +106,20 @@ fn without_any_limit_it_floods_and_says_so() {
 /// The last row of a run that finds about so many bit/s. A machine that does something else in the
 /// wrong moment loses datagrams, and gets another try.
 fn within_five_percent(bits_per_second: f64, run: impl Fn() -> Value) -> Value {
+    within(0.95 * bits_per_second..=1.02 * bits_per_second, run)
+}
+
+fn within(rates: RangeInclusive<f64>, run: impl Fn() -> Value) -> Value {
     let mut told = Vec::new();
     for _ in 0..ATTEMPTS {
         let row = run();
         let held = row["rate_search"]["held"].as_f64().expect("a search");
-        if (0.95 * bits_per_second..=1.02 * bits_per_second).contains(&held) {
+        if rates.contains(&held) {
             return row;
         }
         told.push(brief(&row["rate_search"]));
     }
-    panic!("none is about {bits_per_second}: {told:#?}");
+    panic!("none is in {rates:?}: {told:#?}");
 }
 
 /// The record of the last row.
@@ -127,10 +139,20 @@ fn brief(search: &Value) -> String {
 }
 
 fn routed(bits_per_second: u64) -> Option<Routed> {
+    behind(Rate::from_bits_per_second(bits_per_second).map(Shape::with_rate))
+}
+
+/// A path of 100 Mbit/s with another queue or bucket of tokens.
+fn shaped(change: impl Fn(&mut Shape)) -> Option<Routed> {
+    let mut shape = Shape::with_rate(Rate::from_bits_per_second(100_000_000)?);
+    change(&mut shape);
+    behind(Some(shape))
+}
+
+fn behind(shape: Option<Shape>) -> Option<Routed> {
     if let Access::Forbidden { reason } = lab::prepare() {
         return skip(&format!("no link can be made: {reason}"));
     }
-    let shape = Rate::from_bits_per_second(bits_per_second).map(Shape::with_rate);
     Some(Routed::create(&LinkSpec { shape, ..LinkSpec::default() }).expect("a router"))
 }
 

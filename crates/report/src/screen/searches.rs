@@ -1,33 +1,33 @@
 //! What the search for a rate came to, as a footnote to the rows of UDP: that theirs is the highest
 //! rate, and what happened above.
 
-use measurement::RateSearchEnd;
 use measurement::record::RateSearch;
+use measurement::{RateSearchEnd, TestRecord};
 
 use super::{INDENT, table};
 use crate::page::wrap;
+use crate::rate_search;
 use crate::rates::{UnitFormat, show};
 use crate::runs::Run;
 
 pub(super) fn lines(rows: &[Run<'_>], unit: UnitFormat, width: usize) -> Vec<String> {
-    let mut found: Vec<(String, &RateSearch)> = Vec::new();
+    let mut found: Vec<(String, &RateSearch, &'static str)> = Vec::new();
     for (record, _) in rows {
         let Some(search) = record.trials.rate.as_ref() else { continue };
         let name = table::row_name(&record.plan);
         // Of several runs the first tells enough.
-        if found.iter().all(|(other, _)| *other != name) {
-            found.push((name, search));
+        if found.iter().all(|(other, ..)| *other != name) {
+            found.push((name, search, title(record, search)));
         }
     }
-    let Some((_, first)) = found.first() else { return Vec::new() };
-    let title = title(first);
-    let is_one = found.len() > 1 && found.iter().all(|(_, other)| self::title(other) == title);
-    let each = found.iter().map(|(name, search)| {
+    let Some((_, _, title)) = found.first() else { return Vec::new() };
+    let is_one = found.len() > 1 && found.iter().all(|(_, _, other)| other == title);
+    let each = found.iter().map(|(name, search, title)| {
         let above = above(search, unit);
         if is_one {
             format!("{}: {above}", name.trim_start_matches("UDP "))
         } else {
-            format!("{name}: {}; {above}", self::title(search))
+            format!("{name}: {title}; {above}")
         }
     });
     let each = each.collect::<Vec<_>>().join(if is_one { ", " } else { ". " });
@@ -36,7 +36,10 @@ pub(super) fn lines(rows: &[Run<'_>], unit: UnitFormat, width: usize) -> Vec<Str
     lines.iter().map(|line| format!("{:INDENT$}{line}", "")).collect()
 }
 
-const fn title(search: &RateSearch) -> &'static str {
+fn title(record: &TestRecord, search: &RateSearch) -> &'static str {
+    if rate_search::lost(record, search).is_some() {
+        return "without loss in short trials only";
+    }
     match (search.end, search.floor) {
         (_, Some(_)) => "highest rate that loses no more than slow ones",
         (RateSearchEnd::Loss, None) => "highest rate without loss",

@@ -87,15 +87,16 @@ fn ends(
     }
 }
 
-/// The rate of the last interval in which datagrams arrived, in bit/s, if it is far below that of
-/// the first; none: it did not sink, or is not known.
-pub(super) fn sank_to(record: &TestRecord) -> Option<f64> {
+/// The rate at which datagrams arrived in the end, in bit/s, if it is far below that at first;
+/// `lasts` is for how long they arrived. None: it did not sink, or is not known.
+pub(super) fn sank_to(record: &TestRecord, lasts: Duration) -> Option<f64> {
     let pulses = record.pulses.iter().chain(&record.reported.pulses);
-    let lasts = record.result_span().unwrap_or_default();
     let sunk = pulses.filter(|pulse| !pulse.sender).filter_map(|pulse| {
         let whole = lasts.as_nanos().checked_div(pulse.every.as_nanos())?;
         let whole = &pulse.bytes[..pulse.bytes.len().min(usize::try_from(whole).ok()?)];
-        let (first, last) = (*whole.first()? as f64, *whole.last()? as f64);
+        // Of many the last may be cut off.
+        let ends = whole.len().saturating_sub(if whole.len() > FEW { 2 } else { 1 });
+        let (first, last) = (*whole.first()? as f64, *whole[ends..].iter().max()? as f64);
         let rate = last * 8.0 / pulse.every.as_secs_f64();
         (whole.len() > 1 && last < first * SUNK && last > 0.0).then_some(rate)
     });
@@ -108,5 +109,7 @@ const GRAVE: f64 = 0.25;
 const HUNDRED: f64 = 100.0;
 /// A bucket ran empty if the rate sank to this share of that of the first interval.
 const SUNK: f64 = 0.7;
+/// Intervals of which each counts.
+const FEW: usize = 3;
 /// The longest delay that is put down to a lack of CPU time.
 const LONGEST: Duration = Duration::from_millis(200);

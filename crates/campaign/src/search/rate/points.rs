@@ -26,7 +26,7 @@ pub(super) struct Point {
     /// How much longer than the sender the receiver took for the datagrams that were not lost: the
     /// delay of the path, and what a queue grew by.
     delay: Duration,
-    length: Duration,
+    pub(super) length: Duration,
     took: Duration,
     /// How much the trial was disturbed by a lack of CPU time.
     disturbance: Disturbance,
@@ -66,6 +66,7 @@ impl Point {
         let disturbance = disturbance::of(record);
         let is_reached = bits(reached(record, &disturbance)?) * MISSED >= bits(asked);
         let tried = if is_reached { bits(asked) } else { bits(sent.min(arrived)) };
+        let delay = length.mul_f64(f64::max(1.0 / kept.max(0.01) - 1.0, 0.0));
         Some(Self {
             index,
             asked,
@@ -75,10 +76,10 @@ impl Point {
             is_reached,
             loss,
             datagrams,
-            delay: length.mul_f64(f64::max(1.0 / kept.max(0.01) - 1.0, 0.0)),
+            delay,
             length,
             took: trial.took,
-            sank_to: disturbance::sank_to(record).filter(|_| loss >= LITTLE_LOSS),
+            sank_to: disturbance::sank_to(record, length + delay).filter(|_| loss >= LITTLE_LOSS),
             disturbance,
         })
     }
@@ -86,6 +87,21 @@ impl Point {
     /// Whether a trial of that length at this rate was this one.
     pub(super) fn confirms(&self, rate: f64, length: Duration) -> bool {
         (self.rate / rate - 1.0).abs() < 0.01 && self.length * 10 >= length * 9
+    }
+
+    /// Whether this trial tells at least what the other one does, of the same rate: one that was
+    /// shorter says nothing of what a queue or a bucket of tokens took.
+    fn repeats(&self, other: &Self) -> bool {
+        self.asked == other.asked && self.is_as_long_as(other)
+    }
+
+    /// For how long datagrams arrived: a deep queue takes longer than its sender.
+    fn arrived_for(&self) -> Duration {
+        self.length + self.delay
+    }
+
+    fn is_as_long_as(&self, other: &Self) -> bool {
+        self.length * 10 >= other.length * 9
     }
 
     /// To the hundredth of a second: no trial ends on the microsecond.
@@ -133,13 +149,12 @@ impl Points {
         Self { all: points, telling, known, delay, around, floor }
     }
 
-    /// The rate of the last trial, if a CPU had no time for it and another may run better.
-    pub(super) fn disturbed(&self) -> Option<BitRate> {
+    /// The last trial, if a CPU had no time for it and another may run better.
+    pub(super) fn disturbed(&self) -> Option<Point> {
         let last = self.all.last().filter(|last| last.disturbance.is_grave())?;
-        let again = |point: &&Point| point.asked == last.asked && point.index != last.index;
+        let again = |point: &Point| point.index != last.index && point.repeats(last);
         let in_vain = self.all.iter().filter(|point| point.disturbance.is_grave()).count();
-        (in_vain <= MOST_DISTURBED && !self.all.iter().any(|point| again(&point)))
-            .then_some(last.asked)
+        (in_vain <= MOST_DISTURBED && !self.all.iter().any(again)).then_some(*last)
     }
 
     /// The least time of a trial in which nothing was sent: several round trips.
@@ -166,10 +181,7 @@ impl Points {
         let failed = failed.filter(|one| {
             !self.telling.iter().any(|other| {
                 let is_later = other.index > one.index;
-                is_later
-                    && !self.fails(other)
-                    && other.rate >= one.rate
-                    && other.length * 10 >= one.length * 9
+                is_later && !self.fails(other) && other.rate >= one.rate && other.is_as_long_as(one)
             })
         });
         failed.min_by(|one, other| one.rate.total_cmp(&other.rate)).copied()
@@ -186,7 +198,7 @@ impl Points {
     pub(super) fn held(&self) -> Option<f64> {
         let rate = match (self.low(), self.high()) {
             // What arrived of a long trial is what the path passes.
-            (Some(low), Some(high)) if high.length >= SURE => {
+            (Some(low), Some(high)) if high.arrived_for() >= SURE => {
                 low.rate.max(BELOW * self.passed_at(&high))
             }
             (Some(low), _) => low.rate,
@@ -231,7 +243,7 @@ impl Points {
         match self.end() {
             RateSearchEnd::Loss => self.longest(failed).map_or(f64::MAX, |longest| {
                 let passed = BELOW * self.passed_at(&longest);
-                let passed = self.passed_in(longest.length).max(passed);
+                let passed = self.passed_in(longest.arrived_for()).max(passed);
                 if passed > 0.0 { passed } else { f64::MAX }
             }),
             RateSearchEnd::Sender => self
@@ -241,14 +253,20 @@ impl Points {
         }
     }
 
-    /// While its CPU had no time, a sender did not show that the path passes the rate all the time:
-    /// what it sent on average, and what earlier rows got, are sure.
+    /// What was shown of `rate` if a CPU had no time in each of the longest trials of it: what
+    /// arrived of them on average, what passed in a trial as long that nothing disturbed, and what
+    /// earlier rows got. A shorter one at `rate` itself does not show that it passes for long.
     fn ceiling_of_disturbed(&self, rate: f64) -> f64 {
-        let shown = self.telling.iter().filter(|point| bits(point.asked) >= NEAR * rate);
-        let shown: Vec<_> = shown.collect();
-        let sent = shown.iter().map(|point| bits(point.sent)).fold(0.0, f64::max);
-        let is_disturbed = !shown.is_empty() && shown.iter().all(|one| one.disturbance.is_grave());
-        if is_disturbed { sent.max(self.known.unwrap_or(0.0)) } else { f64::MAX }
+        let shown = || self.telling.iter().filter(|point| bits(point.asked) >= NEAR * rate);
+        let Some(longest) = shown().max_by_key(|point| point.length) else { return f64::MAX };
+        let confirming = shown().filter(|point| point.is_as_long_as(longest));
+        if !confirming.clone().all(|point| point.disturbance.is_grave()) {
+            return f64::MAX;
+        }
+        let arrived = confirming.map(|point| bits(point.sent.min(point.arrived)));
+        let is_sure = |point: &&Point| !point.disturbance.is_grave() && !self.fails(point);
+        let sure = self.telling.iter().filter(is_sure).filter(|one| one.is_as_long_as(longest));
+        arrived.chain(sure.map(|point| point.rate)).fold(self.known.unwrap_or(0.0), f64::max)
     }
 
     /// The longest of some trials; of those as long that in which least arrived.
@@ -342,7 +360,7 @@ impl Points {
 fn is_telling(point: &Point, all: &[Point]) -> bool {
     let better = |other: &Point| {
         let (one, two) = (point.disturbance.share, other.disturbance.share);
-        let is_same = other.asked == point.asked && other.index != point.index;
+        let is_same = other.index != point.index && other.repeats(point);
         let is_less = two < one || (two <= one && other.index > point.index);
         is_same && point.disturbance.is_grave() && is_less
     };

@@ -255,8 +255,8 @@ fn repeated_runs_start_from_what_was_found_and_have_one_summary() {
 
 /// The record of a trial whose sender had no CPU for a share of the time.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-fn hogged(task: &Task, share: f64) -> TestRecord {
-    let mut record = PATH.record(task);
+fn hogged(path: &Path, task: &Task, share: f64) -> TestRecord {
+    let mut record = path.record(task);
     let outcome = &mut record.outcome.directions[0];
     let (asked, offered) = (task.row.plan.asked().expect("a rate"), outcome.offered.expect("sent"));
     let less =
@@ -287,7 +287,7 @@ fn a_sender_that_had_no_cpu_for_a_while_is_tried_again() {
         let mut trials = 0;
         let found = found(5, tcp, |task| {
             trials += 1;
-            hogged(task, if trials % 4 == 1 { 0.8 } else { 0.0 })
+            hogged(&PATH, task, if trials % 4 == 1 { 0.8 } else { 0.0 })
         });
         assert!(found.is_near(100e6), "{tcp:?}: {}", found.told());
         assert_eq!(found.search.end, RateSearchEnd::Loss);
@@ -296,43 +296,107 @@ fn a_sender_that_had_no_cpu_for_a_while_is_tried_again() {
 
 #[test]
 fn a_sender_that_never_has_its_cpu_holds_what_tcp_got() {
-    let found = found(5, Some(60_000_000), |task| hogged(task, 0.8));
+    let found = found(5, Some(60_000_000), |task| hogged(&PATH, task, 0.8));
     assert!((57e6..=101e6).contains(&found.held()), "{}", found.told());
 }
 
-#[test]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-fn what_a_bucket_of_tokens_lets_pass_is_not_held() {
-    let (rate, size) = (100e6, 100e6);
-    for tcp in [None, Some(95_000_000)] {
-        let mut tokens: f64 = size;
-        let found = found(5, tcp, |task| {
-            let mut record = Path { rate: 1e12, ..PATH }.record(task);
-            let outcome = &mut record.outcome.directions[0];
-            let sent = outcome.offered.expect("sent");
-            let steps = (sent.span.as_secs_f64() * 100.0).round();
-            let each = sent.bytes as f64 * 8.0 / steps;
-            let mut bytes = Vec::new();
-            for step in 0..steps as usize {
-                tokens = (tokens + rate / 100.0).min(size);
-                let passed = each.min(tokens);
-                tokens -= passed;
-                if step % 10 == 0 {
-                    bytes.push(0);
-                }
-                *bytes.last_mut().expect("one") += (passed / 8.0) as u64;
+/// A path that passes more than its rate until a bucket of tokens is empty; in bits, and bit/s.
+struct Bucket {
+    rate: f64,
+    size: f64,
+    tokens: f64,
+}
+
+impl Bucket {
+    fn full(rate: f64, size: f64) -> Self {
+        Self { rate, size, tokens: size }
+    }
+
+    /// The record of a trial whose sender has no CPU for `idle` of the time, in each tenth of a
+    /// second.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    fn record(&mut self, task: &Task, idle: f64) -> TestRecord {
+        let mut record = hogged(&Path { rate: 1e12, ..PATH }, task, idle);
+        let outcome = &mut record.outcome.directions[0];
+        let sent = outcome.offered.expect("sent");
+        let steps = (sent.span.as_secs_f64() * 100.0).round();
+        let each = sent.bytes as f64 * 8.0 / steps;
+        let mut bytes = Vec::new();
+        for step in 0..steps as usize {
+            self.refill(0.01);
+            let passed = each.min(self.tokens);
+            self.tokens -= passed;
+            if step % 10 == 0 {
+                bytes.push(0);
             }
-            let arrived: u64 = bytes.iter().sum();
-            outcome.delivered = Some(Throughput::over(arrived, sent.span));
-            let all = outcome.datagrams.as_mut().expect("datagrams");
-            all.received = (all.sent as f64 * arrived as f64 / sent.bytes as f64) as u64;
-            all.received = all.received.min(all.sent);
-            all.lost = all.sent - all.received;
-            let every = Duration::from_millis(100);
-            record.reported.pulses = vec![Pulse { sender: false, every, bytes }];
+            *bytes.last_mut().expect("one") += (passed / 8.0) as u64;
+        }
+        self.refill(BETWEEN_TRIALS);
+        let arrived: u64 = bytes.iter().sum();
+        outcome.delivered = Some(Throughput::over(arrived, sent.span));
+        let all = outcome.datagrams.as_mut().expect("datagrams");
+        all.sent = (sent.bytes as f64 * 8.0 / 11_776.0).round() as u64;
+        all.received = (all.sent as f64 * arrived as f64 / sent.bytes as f64).round() as u64;
+        all.received = all.received.min(all.sent);
+        all.lost = all.sent - all.received;
+        let every = Duration::from_millis(100);
+        record.reported.pulses = vec![Pulse { sender: false, every, bytes }];
+        record
+    }
+
+    fn refill(&mut self, seconds: f64) {
+        self.tokens = (self.tokens + self.rate * seconds).min(self.size);
+    }
+}
+
+/// Of a bucket that fills, in seconds.
+const BETWEEN_TRIALS: f64 = 0.05;
+
+#[test]
+fn what_a_bucket_of_tokens_lets_pass_is_not_held() {
+    for tcp in [None, Some(95_000_000)] {
+        let mut bucket = Bucket::full(100e6, 100e6);
+        let found = found(5, tcp, |task| bucket.record(task, 0.0));
+        assert!(found.held() <= 1.3 * bucket.rate, "{tcp:?}: {}", found.told());
+        assert!(found.held() >= 0.7 * bucket.rate, "{tcp:?}: {}", found.told());
+    }
+}
+
+#[test]
+fn a_confirmation_that_a_busy_cpu_disturbed_caps_the_rate() {
+    for (tcp, size, idle) in [(None, 96e6, 0.6), (None, 96e6, 0.9), (Some(95_000_000), 200e6, 0.8)]
+    {
+        let mut bucket = Bucket::full(100e6, size);
+        let mut passed: f64 = 0.0;
+        let found = found(5, tcp, |task| {
+            let End::Time(time) = task.row.plan.end else { panic!("{task:?}") };
+            let is_long = time > USUAL;
+            let record = bucket.record(task, if is_long { idle } else { 0.0 });
+            if is_long {
+                let arrived = record.outcome.directions[0].delivered.expect("it").rate;
+                passed = passed.max(arrived.bits_per_second() as f64);
+            }
             record
         });
-        assert!(found.held() <= 1.3 * rate, "{tcp:?}: {}", found.told());
-        assert!(found.held() >= 0.7 * rate, "{tcp:?}: {}", found.told());
+        let most = passed.max(tcp.unwrap_or(0) as f64);
+        assert!(found.held() <= 1.01 * most, "{tcp:?} {size} {idle}: {most} {}", found.told());
+        assert!(found.search.trials.len() > 1, "{}", found.told());
     }
+}
+
+#[test]
+fn a_confirmation_that_was_disturbed_once_is_repeated_as_long() {
+    let mut hogs = 0;
+    let mut lengths = Vec::new();
+    let found = found(5, Some(95_000_000), |task| {
+        let End::Time(time) = task.row.plan.end else { panic!("{task:?}") };
+        let is_first_confirmation = time >= CONFIRMS && hogs == 0;
+        hogs += u32::from(is_first_confirmation);
+        lengths.push((task.row.plan.asked(), time));
+        hogged(&PATH, task, if is_first_confirmation { 0.8 } else { 0.0 })
+    });
+    assert!(found.is_near(100e6), "{}", found.told());
+    let rate = lengths.iter().find(|(_, time)| *time >= CONFIRMS).expect("one").0;
+    let again = lengths.iter().filter(|trial| **trial == (rate, CONFIRMS));
+    assert_eq!(again.count(), 2, "{lengths:?}");
 }
