@@ -32,7 +32,7 @@ fn judge(read: Result<Results, String>) {
 fn assert_sensible(results: &Results) {
     let cpu = &results.cpu;
     assert!([cpu.total, cpu.user, cpu.system].iter().all(|share| share.is_finite()));
-    assert!(results.streams.len() <= 2 * usize::from(MAX_STREAMS));
+    assert!(results.streams.len() <= 2 * MAX_STREAMS as usize);
     let name = results.congestion_used.as_deref().unwrap_or_default();
     assert!(name.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{name:?}");
     if let Some(ServerOutput::Text(text)) = &results.server_output {

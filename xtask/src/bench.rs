@@ -14,6 +14,7 @@ mod datagrams;
 mod engines;
 mod exchanges;
 mod flags;
+mod growth;
 mod loopback;
 mod mars;
 mod memory;
@@ -45,6 +46,7 @@ enum Special {
     Table(Compared<table::Overview>),
     Exchanges(Compared<exchanges::Exchanges>),
     Memory(memory::Memory),
+    Growth(growth::Growth),
 }
 
 impl Bench {
@@ -58,6 +60,7 @@ impl Bench {
             Some(Special::Table(table)) => table.run(),
             Some(Special::Exchanges(exchanges)) => exchanges.run(),
             Some(Special::Memory(memory)) => memory.run(),
+            Some(Special::Growth(growth)) => growth.run(),
             None => self.loopback.run(),
         }
     }

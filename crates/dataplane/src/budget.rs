@@ -3,7 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use linux::event::EventFd;
 use portable_atomic::AtomicU64;
@@ -31,9 +31,9 @@ impl Budget {
         Self { units, limit: AtomicU64::new(u64::MAX), taken: AtomicU64::new(0) }
     }
 
-    /// Begins to count a [deferred](Self::deferred) budget: from now on `units` are left.
-    pub fn begin(&self) {
-        self.limit.store(self.taken.load(Relaxed).saturating_add(self.units), Relaxed);
+    /// Begins to count a [deferred](Self::deferred) budget: its units follow the first `omitted`.
+    pub fn begin(&self, omitted: u64) {
+        self.limit.store(omitted.saturating_add(self.units), Relaxed);
     }
 
     /// Takes up to `wanted` units (bytes or datagrams) and returns how many it took; 0: none is
@@ -74,16 +74,21 @@ impl Goal {
         Ok(Self { limit: AtomicU64::new(u64::MAX), ..Self::new(bytes)? })
     }
 
-    /// Begins to count a [deferred](Self::deferred) goal: from now on its bytes are to be received.
-    pub fn begin(&self) {
-        self.limit.store(self.received.load(Relaxed).saturating_add(self.bytes), Relaxed);
+    /// Begins to count a [deferred](Self::deferred) goal: its bytes follow the first `omitted`.
+    pub fn begin(&self, omitted: u64) {
+        self.limit.store(omitted.saturating_add(self.bytes), SeqCst);
+        // They may have arrived since those were counted.
+        if self.received.load(SeqCst) >= self.limit.load(SeqCst) {
+            self.reached.notify();
+        }
     }
 
     /// Adds `bytes` bytes that were received. If they reach the goal, its descriptor becomes
     /// readable.
     pub fn credit(&self, bytes: u64) {
-        let before = self.received.fetch_add(bytes, Relaxed);
-        let limit = self.limit.load(Relaxed);
+        // In one order with `begin`: one of the two sees that the goal is reached.
+        let before = self.received.fetch_add(bytes, SeqCst);
+        let limit = self.limit.load(SeqCst);
         if before < limit && before + bytes >= limit {
             self.reached.notify();
         }
@@ -115,13 +120,25 @@ mod tests {
     fn a_deferred_budget_counts_from_its_begin() {
         let budget = Budget::deferred(10);
         assert_eq!(budget.take(100), 100);
-        budget.begin();
+        budget.begin(100);
         assert_eq!((budget.take(7), budget.take(7)), (7, 3));
         let goal = Goal::deferred(10).expect("eventfd");
         goal.credit(100);
-        goal.begin();
+        goal.begin(100);
         assert!(!goal.is_reached());
         goal.credit(10);
+        assert!(goal.is_reached());
+    }
+
+    #[test]
+    fn what_moved_since_the_omitted_was_counted_is_part_of_the_amount() {
+        let budget = Budget::deferred(10);
+        assert_eq!(budget.take(103), 103);
+        budget.begin(100);
+        assert_eq!((budget.take(7), budget.take(7)), (7, 0));
+        let goal = Goal::deferred(10).expect("eventfd");
+        goal.credit(110);
+        goal.begin(100);
         assert!(goal.is_reached());
     }
 

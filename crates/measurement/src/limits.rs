@@ -139,11 +139,11 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Maximum number of streams per direction between two linerates: the number of ports of one
-/// address.
-pub const MAX_STREAMS: u16 = u16::MAX;
+/// Maximum number of streams per direction between two linerates. With
+/// further ports of the server (clause 13.15) they need no more than a host's usual source ports.
+pub const MAX_STREAMS: u32 = 200_000;
 /// Maximum number of streams per direction of iperf3 (clause 6.3 of docs/protocol/iperf3.md).
-pub const IPERF3_STREAMS: u16 = 128;
+pub const IPERF3_STREAMS: u32 = 128;
 /// Largest payload of a UDP datagram over IPv4 in bytes: 65,535 less the IP and UDP headers.
 pub const MAX_DATAGRAM: u64 = 65_507;
 /// Least payload of a datagram in bytes: the header with a 64-bit sequence number.

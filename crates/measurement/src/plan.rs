@@ -145,7 +145,7 @@ pub struct PlanDraft {
     /// Direction of the payload.
     pub direction: Direction,
     /// Number of streams in each direction.
-    pub streams: u16,
+    pub streams: u32,
     /// Condition that ends the test.
     pub end: End,
     /// Duration of the omitted start, which is not part of the result, in seconds.
@@ -267,12 +267,12 @@ pub struct TestPlan(PlanDraft);
 impl TestPlan {
     /// Number of streams from client to server.
     pub fn sending_streams(&self) -> u32 {
-        if self.direction.sends() { self.streams.into() } else { 0 }
+        if self.direction.sends() { self.streams } else { 0 }
     }
 
     /// Number of streams from server to client.
     pub fn receiving_streams(&self) -> u32 {
-        if self.direction.receives() { self.streams.into() } else { 0 }
+        if self.direction.receives() { self.streams } else { 0 }
     }
 
     /// Number of streams of both directions together.

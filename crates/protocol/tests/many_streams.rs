@@ -197,7 +197,7 @@ fn worst(number: u64, omitted: Option<u64>) -> Results {
             ..StreamResult::default()
         }
     };
-    let streams = 2 * u32::from(MAX_STREAMS);
+    let streams = 2 * MAX_STREAMS;
     Results { streams: (0..streams).map(stream).collect(), ..Results::default() }
 }
 
@@ -228,7 +228,7 @@ fn message(extension: &Extension) -> Vec<u8> {
     [&[State::Extension.byte()], &length[..], &text].concat()
 }
 
-fn parameters(streams: u16) -> Parameters {
+fn parameters(streams: u32) -> Parameters {
     let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
     draft.streams = streams;
     Parameters::new(&draft.check().expect("a plan"), ByteSize::from_bytes(1000))
@@ -238,7 +238,7 @@ fn of(parameters: Parameters) -> Client {
     Client::new(parameters, &Cookie::from_random([7; 36]), NOW)
 }
 
-fn client(streams: u16) -> Client {
+fn client(streams: u32) -> Client {
     of(parameters(streams))
 }
 

@@ -215,7 +215,7 @@ fn hearing_client(wants_output: bool) -> Client {
 
 const NOW: Timestamp = Timestamp::from_nanos(1_000_000_000_000);
 /// In each direction.
-const STREAMS: u16 = 3000;
+const STREAMS: u32 = 3000;
 /// Nearly the limit for so many: 32 KiB, 2 KiB for each of 256, 384 bytes for each other one.
 const SIZE: usize = 32 * 1024 + 256 * 2048 + 5744 * 384 - 1000;
 const HEAD: &str =

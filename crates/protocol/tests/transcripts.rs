@@ -20,7 +20,7 @@ struct Scenario {
     name: &'static str,
     transport: Transport,
     direction: Direction,
-    streams: u16,
+    streams: u32,
     end: End,
     omit: u64,
     ending: Ending,
@@ -84,12 +84,12 @@ impl Scenario {
 
     /// Streams in both directions.
     fn all_streams(&self) -> usize {
-        usize::from(self.streams) * if self.direction == Direction::Both { 2 } else { 1 }
+        self.streams as usize * if self.direction == Direction::Both { 2 } else { 1 }
     }
 
     /// Whether the client sends stream `index` (clause 7.5).
     fn client_sends(&self, index: usize) -> bool {
-        self.direction.sends() && index < usize::from(self.streams)
+        self.direction.sends() && index < self.streams as usize
     }
 }
 

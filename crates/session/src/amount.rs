@@ -48,10 +48,11 @@ impl Amount {
         Ok(Self { budget: Some(Arc::new(budget)), goal: goal.transpose()?.map(Arc::new) })
     }
 
-    /// The omitted start has ended.
-    pub(crate) fn begin(&self) {
-        self.budget.iter().for_each(|budget| budget.begin());
-        self.goal.iter().for_each(|goal| goal.begin());
+    /// The omitted start has ended: the amount follows the units that had been sent and the bytes
+    /// that had been received then.
+    pub(crate) fn begin(&self, sent: u64, received: u64) {
+        self.budget.iter().for_each(|budget| budget.begin(sent));
+        self.goal.iter().for_each(|goal| goal.begin(received));
     }
 }
 

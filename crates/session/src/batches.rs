@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    fn reason_at(rate: Option<u64>, streams: u16, workers: u64) -> Option<String> {
+    fn reason_at(rate: Option<u64>, streams: u32, workers: u64) -> Option<String> {
         let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
         draft.streams = streams;
         draft.options.rate = rate.map(BitRate::from_bits_per_second);

@@ -42,6 +42,9 @@ pub struct Glimpse {
 pub trait Observer {
     /// Both ends have agreed on the test.
     fn introduced(&mut self, _introduction: &Introduction<'_>) {}
+    /// At a server: the client that asked for `plan` is refused, or its test is not begun.
+    fn refused(&mut self, _plan: &TestPlan) {}
+
     /// At a client: the test waits in the queue of the server.
     fn waiting(&mut self, _server: &Peer, _place: Place) {}
     /// At a client: the number of open streams, and that of all streams. Called from time to time.

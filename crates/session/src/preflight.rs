@@ -4,7 +4,7 @@ use std::fmt;
 
 use linux::limits::PortRange;
 use measurement::units::group_thousands;
-use measurement::{ByteSize, TestPlan, Transport, Way};
+use measurement::{ByteSize, Direction, TestPlan, Transport, Way};
 
 /// What this host has; none: the kernel does not report it.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub enum Shortage {
         need: u64,
         /// Limit of the process.
         limit: u64,
+        /// Number of streams, `-P`, that it allows.
+        fits: u64,
     },
     /// Local ports (`net.ipv4.ip_local_port_range`).
     Ports {
@@ -36,6 +38,8 @@ pub enum Shortage {
         need: u64,
         /// Range of the local ports.
         range: PortRange,
+        /// Number of streams, `-P`, that it allows.
+        fits: u64,
     },
     /// Memory of the kernel for socket buffers.
     SocketBuffers {
@@ -45,6 +49,8 @@ pub enum Shortage {
         need: u64,
         /// Limit of the kernel in bytes (`net.ipv4.tcp_mem`, `net.ipv4.udp_mem`).
         limit: u64,
+        /// Number of streams, `-P`, that it allows.
+        fits: u64,
     },
     /// Free memory of the host.
     Memory {
@@ -52,6 +58,10 @@ pub enum Shortage {
         need: u64,
         /// Bytes that are available.
         free: u64,
+        /// Bytes that a stream needs.
+        each: u64,
+        /// Number of streams, `-P`, that they allow.
+        fits: u64,
     },
 }
 
@@ -59,38 +69,48 @@ impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = |bytes| ByteSize::from_bytes(bytes).to_string();
         match *self {
-            Self::Files { need, limit } => write!(
+            Self::Files { need, limit, fits } => write!(
                 f,
                 "the streams need {} open files, {} are allowed: raise the limit (ulimit -n) or \
-                 lower -P",
+                 {}",
                 group_thousands(need),
-                group_thousands(limit)
+                group_thousands(limit),
+                lower(fits)
             ),
-            Self::Ports { need, range } => write!(
+            Self::Ports { need, range, fits } => write!(
                 f,
                 "the streams need {} source ports, {} to {} are {}: widen \
-                 net.ipv4.ip_local_port_range or lower -P",
+                 net.ipv4.ip_local_port_range or {}",
                 group_thousands(need),
                 range.first,
                 range.last,
-                group_thousands(range.count().into())
+                group_thousands(range.count().into()),
+                lower(fits)
             ),
-            Self::SocketBuffers { transport, need, limit } => write!(
+            Self::SocketBuffers { transport, need, limit, fits } => write!(
                 f,
                 "the streams need {} of socket buffers, the kernel allows {}: raise net.ipv4.{} \
-                 or lower -P",
+                 or {}",
                 bytes(need),
                 bytes(limit),
-                if transport == Transport::Tcp { "tcp_mem" } else { "udp_mem" }
+                if transport == Transport::Tcp { "tcp_mem" } else { "udp_mem" },
+                lower(fits)
             ),
-            Self::Memory { need, free } => write!(
+            Self::Memory { need, free, each, fits } => write!(
                 f,
-                "the streams need about {} of memory, {} are free: lower -P",
+                "the streams need about {} of memory ({} each), {} are free: {}",
                 bytes(need),
-                bytes(free)
+                bytes(each),
+                bytes(free),
+                lower(fits)
             ),
         }
     }
+}
+
+/// What to do if only so many streams fit.
+fn lower(fits: u64) -> String {
+    if fits == 0 { "lower -P".to_owned() } else { format!("lower -P to {}", group_thousands(fits)) }
 }
 
 impl Host {
@@ -115,8 +135,10 @@ impl Host {
         most_extra_ports: u8,
     ) -> Option<Shortage> {
         let need = u64::from(plan.streams_in_all()) + OWN_FILES;
-        let files = (need > self.files).then_some(Shortage::Files { need, limit: self.files });
-        files
+        let fits = each_way(self.files.saturating_sub(OWN_FILES), plan);
+        let files = Shortage::Files { need, limit: self.files, fits };
+        (need > self.files)
+            .then_some(files)
             .or_else(|| self.lacks_ports(plan, most_extra_ports))
             .or_else(|| self.lacks_memory(plan))
     }
@@ -130,7 +152,9 @@ impl Host {
             Transport::Tcp => 1 + u64::from(most_extra_ports),
             Transport::Udp => 1,
         };
-        (need > ways * u64::from(range.count())).then_some(Shortage::Ports { need, range })
+        let there = ways * u64::from(range.count());
+        let fits = each_way(there, plan);
+        (need > there).then_some(Shortage::Ports { need, range, fits })
     }
 
     /// What it has too little of for either end of `plan`.
@@ -138,11 +162,13 @@ impl Host {
         let streams = u64::from(plan.streams_in_all());
         let need = streams * LEAST_BUFFERS;
         if let Some(limit) = self.buffers.filter(|limit| need > *limit) {
-            return Some(Shortage::SocketBuffers { transport: plan.transport, need, limit });
+            let fits = each_way(limit / LEAST_BUFFERS, plan);
+            return Some(Shortage::SocketBuffers { transport: plan.transport, need, limit, fits });
         }
-        let need = streams * stream_bytes(plan.transport);
+        let each = stream_bytes(plan.transport);
+        let need = streams * each;
         let free = self.memory.filter(|free| need > *free)?;
-        Some(Shortage::Memory { need, free })
+        Some(Shortage::Memory { need, free, each, fits: each_way(free / each, plan) })
     }
 
     /// How many ports of a server beside its own the streams of `plan` are spread over,
@@ -157,6 +183,11 @@ impl Host {
         let further = plan.streams_in_all().div_ceil(each).saturating_sub(1);
         u8::try_from(further).unwrap_or(u8::MAX).min(most)
     }
+}
+
+/// Which `-P` gives so many streams in all.
+fn each_way(streams: u64, plan: &TestPlan) -> u64 {
+    if plan.direction == Direction::Both { streams / 2 } else { streams }
 }
 
 /// What one stream takes of either end's memory: the process's own, and the kernel's for
@@ -175,7 +206,6 @@ const OWN_FILES: u64 = 64;
 
 #[cfg(test)]
 mod tests {
-    use measurement::Direction;
     use measurement::plan::PlanDraft;
 
     use super::*;
@@ -188,7 +218,7 @@ mod tests {
         memory: Some(1 << 30),
     };
 
-    fn plan(transport: Transport, streams: u16) -> TestPlan {
+    fn plan(transport: Transport, streams: u32) -> TestPlan {
         let mut draft = PlanDraft::new(transport, Direction::Send);
         draft.streams = streams;
         draft.check().expect("a plan")
@@ -205,18 +235,38 @@ mod tests {
     #[test]
     fn what_is_short_is_told_with_the_setting_that_gives_more() {
         let cases = [
-            (Host { files: 1024, ..HOST }, "need 10,064 open files, 1,024 are allowed"),
+            (
+                Host { files: 1024, ..HOST },
+                "1,024 are allowed: raise the limit (ulimit -n) or lower -P to 960",
+            ),
             (
                 Host { ports: Some(PortRange { first: 1, last: 600 }), ..HOST },
-                "need 10,000 source ports, 1 to 600 are 600: widen net.ipv4.ip_local",
+                "1 to 600 are 600: widen net.ipv4.ip_local_port_range or lower -P to 9,600",
             ),
-            (Host { buffers: Some(1 << 20), ..HOST }, "raise net.ipv4.tcp_mem"),
-            (Host { memory: Some(1 << 20), ..HOST }, "of memory, 1.000 MiB are free"),
+            (Host { buffers: Some(1 << 20), ..HOST }, "raise net.ipv4.tcp_mem or lower -P to 128"),
+            (
+                Host { memory: Some(1 << 20), ..HOST },
+                "(8.000 KiB each), 1.000 MiB are free: lower -P to 128",
+            ),
         ];
         for (host, words) in cases {
             let shortage = host.lacks_as_client(&plan(Transport::Tcp, 10_000), MOST).expect(words);
             assert!(shortage.to_string().contains(words), "{shortage}");
         }
+    }
+
+    #[test]
+    fn the_number_that_fits_is_that_of_each_way_and_does_fit() {
+        let host = Host { files: 1024, ..HOST };
+        let both = |streams| {
+            let mut draft = PlanDraft::new(Transport::Tcp, Direction::Both);
+            draft.streams = streams;
+            draft.check().expect("a plan")
+        };
+        let shortage = host.lacks_as_client(&both(10_000), MOST).expect("too few files");
+        assert!(matches!(shortage, Shortage::Files { fits: 480, .. }), "{shortage}");
+        assert_eq!(host.lacks_as_client(&both(480), MOST), None);
+        assert!(host.lacks_as_client(&both(481), MOST).is_some());
     }
 
     #[test]

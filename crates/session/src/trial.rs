@@ -165,11 +165,26 @@ impl Trial {
             if let Some(sampler) = &self.sampler {
                 sampler.look();
             }
-            self.amount.begin();
+            let (sent, received) = self.omitted_amounts();
+            self.amount.begin(sent, received);
             self.factory.begin();
             self.omitted = Some(VariationReading::take(self.pool.variation()));
         }
         true
+    }
+
+    /// What the sample at the end of the omitted start counted: the units of [`Amount`] that were
+    /// sent, and the bytes that were received.
+    fn omitted_amounts(&self) -> (u64, u64) {
+        let mut amounts = (0, 0);
+        for (one, stream) in self.opened.iter().zip(&self.samples[self.base].streams) {
+            match (one.sender, self.spec.plan.transport) {
+                (true, Transport::Tcp) => amounts.0 += stream.counters.bytes,
+                (true, Transport::Udp) => amounts.0 += stream.counters.sequence,
+                (false, _) => amounts.1 += stream.counters.bytes,
+            }
+        }
+        amounts
     }
 
     fn is_omitting(&self) -> bool {

@@ -15,4 +15,4 @@ pub(super) fn asked(row: &Row<'_>, _rows: &[Row<'_>]) -> Option<Deciding> {
 
 /// Of the time.
 const HALF: f64 = 0.5;
-const STREAMS: u16 = 4;
+const STREAMS: u32 = 4;

@@ -33,7 +33,7 @@ pub(crate) struct DiagnoseFlags {
     pub(crate) time: Duration,
     /// Parallel streams in each direction
     #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
-    pub(crate) streams: u16,
+    pub(crate) streams: u32,
     /// Target rate of each stream, e.g. 100M; 0: as fast as possible [default: TCP 0; UDP the
     /// highest rate with at most 0.1 % loss]
     #[arg(short = 'b', long, env = "LINERATE_RATE", requires = SERVER)]

@@ -180,7 +180,7 @@ pub(crate) struct Iperf3Flags {
     pub(crate) cport: Option<u16>,
     /// Parallel streams
     #[arg(short = 'P', long, value_name = "N", value_parser = reads(values::streams), help_heading = CLIENT)]
-    pub(crate) parallel: Option<u16>,
+    pub(crate) parallel: Option<u32>,
     /// The server sends
     #[arg(short = 'R', long, help_heading = CLIENT)]
     pub(crate) reverse: bool,

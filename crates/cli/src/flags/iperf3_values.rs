@@ -130,15 +130,15 @@ pub(crate) fn connect_timeout(text: &str) -> Result<ConnectTimeout, String> {
 }
 
 /// 3.21 takes 0, and tests without a stream; its successor takes no less than 1.
-pub(crate) fn streams(text: &str) -> Result<u16, String> {
-    match atoi(text) {
+pub(crate) fn streams(text: &str) -> Result<u32, String> {
+    match i64::from(atoi(text)) {
         count if count > MOST_STREAMS.into() => {
             Err(format!("number of parallel streams too large (maximum = {MOST_STREAMS})"))
         }
         count if count < 1 => {
             Err(format!("invalid number of parallel streams (min = 1, max = {MOST_STREAMS})"))
         }
-        count => Ok(u16::try_from(count).unwrap_or(MOST_STREAMS)),
+        count => Ok(u32::try_from(count).unwrap_or(MOST_STREAMS)),
     }
 }
 
@@ -354,7 +354,7 @@ const WRONG_KEEPALIVE: &str = "control connection Keepalive period should be lar
 /// Up to here JSON's doubles are exact.
 const MOST: u64 = 1 << 53;
 /// iperf3's `MAX_STREAMS`, `MAX_MSS` and `MAX_TCP_BUFFER`.
-const MOST_STREAMS: u16 = IPERF3_STREAMS;
+const MOST_STREAMS: u32 = IPERF3_STREAMS;
 const MOST_SEGMENT: i32 = 32_767;
 const MOST_WINDOW: f64 = 536_870_912.0;
 /// Seconds.

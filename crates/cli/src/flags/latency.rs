@@ -56,7 +56,7 @@ pub(crate) struct ExchangeFlags {
     pub(crate) response: ByteSize,
     /// Streams that ask at the same time
     #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
-    pub(crate) streams: u16,
+    pub(crate) streams: u32,
     /// Requests of each stream that may wait for their responses [default: 1, with --every 1024]
     #[arg(long, env = "LINERATE_DEPTH", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_DEPTH)))]
     pub(crate) depth: Option<u16>,

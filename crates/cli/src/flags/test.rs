@@ -119,7 +119,7 @@ pub(crate) struct AmountFlags {
 pub(crate) struct StreamFlags {
     /// Parallel streams in each direction; more than 128 between two linerates only
     #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
-    pub(crate) streams: u16,
+    pub(crate) streams: u32,
     /// Rate of each stream in bit/s, e.g. 100M, 2.5Gbit or 1e8; 100mb is 100 Mbit/s too; 0: as fast as
     /// possible [default: TCP 0; UDP the highest rate with at most 0.1 % loss, which short trials
     /// find]

@@ -7,9 +7,9 @@ use measurement::units::{group_thousands, parse_duration};
 use report::rates::UnitFormat;
 
 /// A number of parallel streams.
-pub(super) fn parse_streams(text: &str) -> Result<u16, String> {
+pub(super) fn parse_streams(text: &str) -> Result<u32, String> {
     let most = group_thousands(MAX_STREAMS.into());
-    let number = text.parse().ok().filter(|number| *number > 0);
+    let number = text.parse().ok().filter(|number| (1..=MAX_STREAMS).contains(number));
     number.ok_or_else(|| format!("choose between 1 and {most}"))
 }
 

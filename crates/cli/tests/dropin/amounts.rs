@@ -51,6 +51,16 @@ fn blocks_end_a_test() {
 }
 
 #[test]
+fn bytes_are_counted_from_the_end_of_the_omitted_start() {
+    for options in ["-n 20M", "-n 20M -P 3", "-k 160"] {
+        let json = report(&format!("-O 1 {options}"));
+        assert_eq!(whole(&json, "/end/sum_sent/bytes"), 20_971_520, "{options}");
+    }
+    let json = report("-u -O 1 -n 100000 -l 1000 -b 5M");
+    assert_eq!(whole(&json, "/end/sum_sent/packets"), 100);
+}
+
+#[test]
 fn an_omitted_start_is_not_in_the_result() {
     let finished = test("-O 1 -t 1 -i 0.5 -b 80M -J");
     finished.assert_success();

@@ -34,7 +34,7 @@ fn all_others_are_denied_and_the_server_serves_on() {
         run(client(server.port, "-n 1M")),
         run(alice(server.port, "secret", "-n 1M --use-pkcs1-padding")),
     ] {
-        denied.assert_error("test authorization failed");
+        denied.assert_relayed("test authorization failed");
     }
     let finished = run(alice(server.port, "wrong", "-n 1M -J"));
     assert_eq!((finished.code, &finished.json()["error"]), (Some(1), &DENIED.into()));
@@ -81,7 +81,7 @@ fn the_old_padding_is_spoken_if_asked() {
     let door = Door::new("padding");
     let server = Server::start(&door.server_options("--use-pkcs1-padding"));
     run(alice(server.port, "secret", "-n 1M --use-pkcs1-padding")).assert_success();
-    run(alice(server.port, "secret", "-n 1M")).assert_error("test authorization failed");
+    run(alice(server.port, "secret", "-n 1M")).assert_relayed("test authorization failed");
 }
 
 #[test]
@@ -119,7 +119,9 @@ fn a_plain_iperf3_lets_the_right_password_test() {
     };
     assert_eq!(settled("secret").code, Some(0));
     let denied: Finished = settled("wrong");
-    denied.assert_error("authorization failed");
+    // Whether it says so, or closes, depends on the version.
+    assert_eq!(denied.code, Some(1), "{denied:?}");
+    assert!(denied.stderr.contains("authorization failed"), "{denied:?}");
     assert_eq!(settled("secret").code, Some(0));
 }
 

@@ -80,7 +80,7 @@ fn a_client_that_breaks_the_test_off_is_told_why() {
 #[test]
 fn a_server_has_no_more_of_a_client_that_it_refuses_than_its_reason() {
     let server = Server::start("-J -1 --server-max-duration 1");
-    run(client(server.port, "-t 5")).assert_error("maximum permitted limit");
+    run(client(server.port, "-t 5")).assert_relayed("maximum permitted limit");
     let json = server.running.finish().json();
     let start: Vec<_> = json["start"].as_object().expect("an object").keys().collect();
     assert_eq!(start, ["connected", "version", "system_info"]);

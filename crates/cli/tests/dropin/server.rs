@@ -33,7 +33,7 @@ fn a_server_with_one_off_ends_after_one_client() {
 #[test]
 fn a_server_for_one_client_ends_after_one_that_got_no_test() {
     let server = Server::start("-1 --server-max-duration 1");
-    run(client(server.port, "-t 5")).assert_error("maximum permitted limit");
+    run(client(server.port, "-t 5")).assert_relayed("maximum permitted limit");
     let finished = server.running.finish();
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stderr.contains("maximum permitted limit"), "{finished:?}");

@@ -69,6 +69,15 @@ impl Finished {
         assert!(line.contains(words), "no '{words}' in {self:?}");
     }
 
+    /// It ended with 1, for the error that the server sent.
+    pub(crate) fn assert_relayed(&self, words: &str) {
+        assert_eq!(self.code, Some(1), "{self:?}");
+        let (relayed, own) = self.stderr.split_once('\n').unwrap_or_default();
+        let why = relayed.strip_prefix("iperf3: SERVER ERROR - ").unwrap_or_default();
+        assert_eq!(own, format!("iperf3: error - {why}\n"), "{self:?}");
+        assert!(why.contains(words), "no '{words}' in {self:?}");
+    }
+
     /// It ended with 1, said what is wrong with its arguments, and how to get help.
     pub(crate) fn assert_usage(&self, words: &str) {
         assert_eq!((self.code, self.stdout.as_str()), (Some(1), ""), "{self:?}");

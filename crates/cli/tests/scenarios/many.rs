@@ -94,8 +94,10 @@ fn who_has_too_few_descriptors_says_so_before_the_test() {
     let server = Server::start();
     let options = server.arguments("test", "--tcp --send -P 300");
     let Some(client) = unprivileged(&options) else { return };
-    run(limited("-n 200", &client))
-        .assert_refusal(1, &["need 364 open files, 200 are allowed", "ulimit -n"]);
+    run(limited("-n 200", &client)).assert_refusal(
+        1,
+        &["need 364 open files, 200 are allowed", "ulimit -n", "lower -P to 136"],
+    );
 }
 
 #[test]

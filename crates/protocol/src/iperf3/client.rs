@@ -167,6 +167,7 @@ pub struct Client {
     /// enter meanwhile.
     in_extension: bool,
     parameters: Parameters,
+    has_sent_parameters: bool,
     /// Announcement of the server.
     peer: Option<Announcement>,
     /// Whether the server has sent its totals.
@@ -199,6 +200,7 @@ impl Client {
             phase: Phase::Greeting,
             in_extension: false,
             parameters,
+            has_sent_parameters: false,
             peer: None,
             has_final_totals: false,
             arrived: 0,
@@ -220,6 +222,11 @@ impl Client {
     /// The parameters that the client requests.
     pub const fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// Whether the server has requested the parameters, so that they are in the output.
+    pub const fn has_sent_parameters(&self) -> bool {
+        self.has_sent_parameters
     }
 
     /// Number of streams that the server has reported as accepted (clause 13.13 of
@@ -410,7 +417,10 @@ impl Client {
 
     fn act(&mut self, state: State) {
         match state {
-            State::ParamExchange => self.wire.write_json(&self.parameters.to_json()),
+            State::ParamExchange => {
+                self.wire.write_json(&self.parameters.to_json());
+                self.has_sent_parameters = true;
+            }
             State::CreateStreams if self.asks_too_much() => {
                 self.wire.write_state(State::ClientTerminate);
                 self.fail(ProtocolError::TooManyStreams);

@@ -64,7 +64,7 @@ impl JsonKind {
 const EVIDENCE: u32 = 512 * 1024;
 
 /// Streams of both directions that iperf3's form has to have room for (clause 13.14).
-const MOST_LISTED: u32 = 2 * measurement::plan::IPERF3_STREAMS as u32;
+const MOST_LISTED: u32 = 2 * measurement::plan::IPERF3_STREAMS;
 
 /// From 16 MiB on the first byte of the length would not be zero.
 const LONGEST: u32 = 15 * 1024 * 1024;

@@ -340,11 +340,11 @@ fn direction(object: &Map<String, Value>) -> Direction {
 fn streams(
     object: &Map<String, Value>,
     announcement: Option<&Announcement>,
-) -> Result<u16, ErrorCode> {
+) -> Result<u32, ErrorCode> {
     let count = json::unsigned(object, "parallel").unwrap_or(1);
     let knows_many = announcement.is_some_and(Announcement::knows_many_streams);
     let most = if knows_many { MAX_STREAMS } else { IPERF3_STREAMS };
-    match u16::try_from(count) {
+    match u32::try_from(count) {
         Ok(count) if count <= most => Ok(count),
         _ => Err(ErrorCode::STREAMS),
     }

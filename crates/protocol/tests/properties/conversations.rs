@@ -118,13 +118,13 @@ pub(crate) fn results(asked: &Parameters, end: u32) -> Results {
 
 /// The streams that the server sends: the last ones (clause 7.5).
 fn sent(asked: &Parameters) -> Vec<FinalStream> {
-    let first = if asked.plan.direction.sends() { usize::from(asked.plan.streams) } else { 0 };
+    let first = if asked.plan.direction.sends() { asked.plan.streams as usize } else { 0 };
     ids(asked).skip(first).map(|id| FinalStream { id, bytes: 1 << 40, datagrams: 9 }).collect()
 }
 
 fn ids(asked: &Parameters) -> impl Iterator<Item = u32> {
     let ways = if asked.plan.direction == Direction::Both { 2 } else { 1 };
-    (0..u32::from(asked.plan.streams) * ways).map(stream_id)
+    (0..asked.plan.streams * ways).map(stream_id)
 }
 
 fn plan() -> impl Strategy<Value = TestPlan> {

@@ -89,6 +89,14 @@ impl Json {
             contact.role == Role::Server && plan.transport == Transport::Tcp;
     }
 
+    /// Records that the server refused a test by `plan`.
+    pub fn refused(&mut self, plan: &TestPlan) {
+        if let Some(rate) = plan.options.rate.map(BitRate::bits_per_second).filter(|rate| *rate > 0)
+        {
+            self.start.agreed = vec![("target_bitrate", rate.into())];
+        }
+    }
+
     /// Records that the streams of the test are open: their addresses and socket buffers.
     pub fn opened(&mut self, streams: &[StreamRecord]) {
         self.start.connected.extend(streams.iter().map(connection));

@@ -23,7 +23,7 @@ pub struct Limits {
     /// Most streams, both directions together; none: no limit.
     pub streams: Option<u32>,
     /// Most streams in each direction; none: no limit.
-    pub streams_each_way: Option<u16>,
+    pub streams_each_way: Option<u32>,
 }
 
 /// A limit of the average rate of a test, over a window of time.
@@ -55,7 +55,7 @@ impl Excess {
         Self::new(Refusal::Streams, &most, "-P")
     }
 
-    fn streams_each_way(most: u16) -> Self {
+    fn streams_each_way(most: u32) -> Self {
         let most = format!("{most} in each direction");
         Self::new(Refusal::Streams, &most, "-P")
     }

@@ -90,7 +90,7 @@ mod tests {
 
     const PART: Cost = Cost { memory: 1 << 20, descriptors: 96, threads: 4 };
 
-    fn plan(direction: Direction, streams: u16) -> TestPlan {
+    fn plan(direction: Direction, streams: u32) -> TestPlan {
         let mut draft = PlanDraft::new(Transport::Tcp, direction);
         draft.streams = streams;
         draft.check().expect("a plan")

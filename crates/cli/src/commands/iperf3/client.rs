@@ -30,7 +30,7 @@ pub(super) fn run(flags: &Iperf3Flags) -> Result<ExitCode, Failure> {
         }
     };
     report.end(&end);
-    let failed = matches!(end, End::Failed(_));
+    let failed = matches!(end, End::Failed(_) | End::Refused(_));
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

@@ -9,4 +9,6 @@ pub(super) enum End {
     Early(String),
     /// An error ended the test.
     Failed(String),
+    /// The server refused the client, or ended its test, with an error.
+    Refused(String),
 }

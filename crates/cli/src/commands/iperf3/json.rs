@@ -76,6 +76,10 @@ impl Observer for JsonReport {
         self.json.contact(&contact, &introduction.parameters.plan);
     }
 
+    fn refused(&mut self, plan: &TestPlan) {
+        self.json.refused(plan);
+    }
+
     fn opened(&mut self, streams: &[StreamRecord]) {
         self.json.opened(streams);
     }
@@ -144,7 +148,9 @@ impl Report for JsonReport {
         match (end, self.subject.role) {
             (End::Well, _) => {}
             (End::Failed(words), Role::Server) => self.json.error(&format!("error - {words}")),
-            (End::Early(words) | End::Failed(words), _) => self.json.error(words),
+            (End::Early(words) | End::Failed(words) | End::Refused(words), _) => {
+                self.json.error(words)
+            }
         }
         for event in self.json.last_events() {
             self.print(&event);

@@ -146,7 +146,7 @@ impl Subject {
         self.is_server_ended =
             matches!(error, SessionError::Protocol { error: ProtocolError::ServerTerminated, .. });
         self.failure = Some(match self.role {
-            Role::Client => End::Failed(words::of_session(error)),
+            Role::Client => words::of_server(error),
             Role::Server => words::of_client(error),
         });
     }
@@ -180,7 +180,7 @@ impl Subject {
             SessionError::Interrupted => {
                 End::Early(self.signals.message(self.role).unwrap_or_else(|| error.to_string()))
             }
-            error => End::Failed(words::of_session(error)),
+            error => words::of_server(error),
         }
     }
 }

@@ -135,6 +135,11 @@ impl Report for TextReport {
             End::Well => {}
             End::Early(words) => self.subject.printer.error(words),
             End::Failed(words) => self.subject.printer.error(&format!("error - {words}")),
+            // iperf3 reports what the server said, and then why the client ends.
+            End::Refused(words) => {
+                self.subject.printer.error(&format!("SERVER ERROR - {words}"));
+                self.subject.printer.error(&format!("error - {words}"));
+            }
         }
     }
 }

@@ -205,6 +205,17 @@ fn capital(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
+/// An error of a client.
+pub(super) fn of_server(error: &SessionError) -> End {
+    let words = of_session(error);
+    match error {
+        SessionError::Protocol { error: ProtocolError::ServerError { .. }, .. } => {
+            End::Refused(words)
+        }
+        _ => End::Failed(words),
+    }
+}
+
 /// An error of a server with a client.
 pub(super) fn of_client(error: &SessionError) -> End {
     match error {
@@ -219,7 +230,7 @@ pub(super) fn of_client(error: &SessionError) -> End {
             ..
         } => End::Failed(format!(
             "{} - test is terminated by the server",
-            of_code(ErrorCode::TIME_IS_UP)
+            of_code(ErrorCode::TIME_IS_UP, 0)
         )),
         other => End::Failed(of_session(other)),
     }
@@ -239,17 +250,33 @@ pub(super) fn of_protocol(error: &ProtocolError) -> String {
         }
         ProtocolError::ServerTerminated => "the server has terminated",
         ProtocolError::UnknownState { .. } | ProtocolError::UnexpectedState { .. } => {
-            "received an unknown control message (ensure other side is iperf3 and not iperf)"
+            UNKNOWN_MESSAGE
         }
         ProtocolError::ClientTerminated => CLIENT_GONE,
-        ProtocolError::ServerError { code, .. } => return of_code(*code),
+        ProtocolError::ServerError { code, errno, .. } => return of_code(*code, *errno),
+        error if error.is_of_results() => return of_code(ErrorCode::RESULTS, 0),
         _ => return error.to_string(),
     };
     words.to_owned()
 }
 
-fn of_code(code: ErrorCode) -> String {
+fn of_code(code: ErrorCode, errno: i32) -> String {
     let words = match code {
+        ErrorCode::COOKIE => return with_errno("unable to receive cookie at server", errno),
+        ErrorCode::PARAMETERS => {
+            return with_errno("unable to receive parameters from client", errno);
+        }
+        ErrorCode::RESULTS => return with_errno("unable to receive results", errno),
+        ErrorCode::AFFINITY => return with_errno("unable to set CPU affinity", errno),
+        ErrorCode::STREAM_CONNECT => return with_errno("unable to connect stream", errno),
+        ErrorCode::CLOSED => "control socket has closed unexpectedly",
+        ErrorCode::MESSAGE => UNKNOWN_MESSAGE,
+        ErrorCode::CLIENT_ENDED => CLIENT_GONE,
+        ErrorCode::FLOW_LABEL => "unable to set IPv6 flow label",
+        ErrorCode::CONGESTION => {
+            "unable to set TCP_CONGESTION: Supplied congestion control algorithm not supported on \
+             this host"
+        }
         ErrorCode::AUTHENTICATION => "test authorization failed",
         ErrorCode::TOTAL_RATE => "total required bandwidth is larger than server limit",
         ErrorCode::SERVER_DURATION => {
@@ -262,6 +289,12 @@ fn of_code(code: ErrorCode) -> String {
         _ => return code.to_string(),
     };
     words.to_owned()
+}
+
+/// As perror(3) has it, also if there is no errno.
+fn with_errno(words: &str, errno: i32) -> String {
+    let why = if errno == 0 { String::new() } else { kernel(&io::Error::from_raw_os_error(errno)) };
+    format!("{words}: {why}")
 }
 
 /// How a signal ended a run.
@@ -277,6 +310,8 @@ pub(super) fn of_signal(role: Role, number: u32) -> String {
 }
 
 const CLIENT_GONE: &str = "the client has terminated";
+const UNKNOWN_MESSAGE: &str =
+    "received an unknown control message (ensure other side is iperf3 and not iperf)";
 const UNREACHABLE: &str = "unable to connect to server - server may have stopped running or use a \
                            different port, firewall issue, etc.";
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use linux::event::StopSignals;
 use linux::tcp::TcpInfo;
 use measurement::{ByteSize, Peer};
-use protocol::iperf3::{Client, ClientEvent, ClientPhase, Cookie, Parameters};
+use protocol::iperf3::{Client, ClientEvent, Cookie, Parameters};
 
 use super::connect::connect_control;
 use super::link::{About, Link};
@@ -111,9 +111,7 @@ impl Greeted {
 
     /// Introduces the server to the observer once the parameters are on their way.
     fn introduce(&mut self, link: &mut Link<'_>) {
-        use ClientPhase::{Failed, Greeting, Refused};
-        let is_unknown = matches!(link.phase(), Greeting | Refused | Failed);
-        if is_unknown || self.introduction == Due::Done {
+        if !link.control.machine.has_sent_parameters() || self.introduction == Due::Done {
             return;
         }
         self.introduction = Due::Done;

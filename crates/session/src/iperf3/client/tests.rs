@@ -150,6 +150,18 @@ fn the_server_is_introduced_when_it_asks_for_the_parameters() {
 }
 
 #[test]
+fn a_server_that_refuses_at_once_is_introduced_too() {
+    let refuse = |socket: &mut TcpStream| {
+        let mut bytes = vec![State::ParamExchange.byte(), State::ServerError.byte()];
+        bytes.extend([27_i32.to_be_bytes(), 0_i32.to_be_bytes()].concat());
+        socket.write_all(&bytes).expect("sent");
+    };
+    let (error, _, noted) = fail(refuse, clock());
+    assert!(matches!(protocol_error(error), ProtocolError::ServerError { .. }));
+    assert_eq!(noted, ["introduced to iperf3"]);
+}
+
+#[test]
 fn a_port_where_nothing_listens_is_named() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bound");
     let address = listener.local_addr().expect("bound");

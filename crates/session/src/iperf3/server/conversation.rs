@@ -192,7 +192,7 @@ impl<'a> Conversation<'a> {
         self.judge();
         // As with iperf3, nothing has begun with a client that is refused.
         if self.refusal.is_some() {
-            return;
+            return self.observer.refused(&self.parameters.plan);
         }
         self.observer.introduced(&Introduction {
             peer: &self.peer,

@@ -34,7 +34,7 @@ pub(super) fn extra_ports(parameters: &Parameters) -> usize {
     let peer = parameters.announcement.as_ref().filter(|peer| peer.knows_many_streams());
     let asked = peer.map_or(0, |peer| peer.further_ports);
     let useful = if plan.transport == Transport::Tcp { plan.streams / LEAST_AT_A_PORT } else { 0 };
-    usize::from(u16::from(asked).min(useful))
+    u32::from(asked).min(useful) as usize
 }
 
 /// The number with which iperf3 says the same (clause 6.6).
@@ -55,7 +55,7 @@ pub(super) const fn error_code(why: Refusal) -> ErrorCode {
 }
 
 /// Streams for which an extra port is worth its while.
-const LEAST_AT_A_PORT: u16 = 16;
+const LEAST_AT_A_PORT: u32 = 16;
 
 #[cfg(test)]
 mod tests {
@@ -88,8 +88,8 @@ mod tests {
             let plan = draft.check().expect("a plan");
             need(&Parameters::new(&plan, ByteSize::from_bytes(1000))).whole().memory
         };
-        for streams in [1, 128, 10_000, u16::MAX] {
-            let results = Results::most_memory(streams.into());
+        for streams in [1, 128, 10_000, MAX_STREAMS] {
+            let results = Results::most_memory(streams);
             let sockets = u64::from(streams) * stream_bytes(Transport::Tcp);
             assert!(memory(streams) >= results + sockets, "{streams}");
         }

@@ -94,7 +94,9 @@ impl Conversation<'_> {
     }
 
     fn ending(&mut self, result: Result<(), ProtocolError>) -> Ending {
-        let is_cut = matches!(&self.stage, Stage::Running(test) if test.length == Length::CutShort);
+        // Only a linerate ends a test in order that it was told to end; an iperf3 breaks it off.
+        let is_cut = self.parameters.announcement.is_some()
+            && matches!(&self.stage, Stage::Running(test) if test.length == Length::CutShort);
         match result {
             Ok(()) if is_cut => Ending::Interrupted,
             Ok(()) => Ending::Completed,
