@@ -89,9 +89,9 @@ fn of_cpu(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<
 /// share of time for which the threads wanted a CPU. A socket that overflows does not wait for a
 /// thread that is late: then the rate is not known.
 fn of_waiting(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
-    let overflows = flows(case, direction).any(|flow| overflows(flow, role));
     let wanted = load::wanted(case, case.host(role)?);
-    (!overflows).then(|| by_time(case, role, direction, wanted)).flatten()
+    let is_full = flows(case, direction).any(|flow| overflows(flow, role));
+    (!is_full).then(|| by_time(case, role, direction, wanted)).flatten()
 }
 
 /// The rate that TCP reaches with the loss of its segments; none: it is not TCP, or its congestion
@@ -132,6 +132,11 @@ fn by_time(
 
 fn passed_in_all(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> f64 {
     flows(case, direction).filter_map(|flow| passed(flow, role)).sum()
+}
+
+/// Whether datagrams were dropped in the sockets of that end.
+pub(super) fn overflows_at(case: &Case<'_>, role: &Role) -> bool {
+    flows(case, None).any(|flow| overflows(flow, role))
 }
 
 /// Whether datagrams of a direction were dropped in the sockets of that end.

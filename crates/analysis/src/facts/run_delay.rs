@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use measurement::host::{Family, counter};
-use measurement::{Page, RuleId};
+use measurement::{Page, RuleId, Transport};
 
 use super::{Thresholds, others_cpu, software_path};
-use crate::evidence::{Evidence, HostView};
+use crate::evidence::{Evidence, HostView, sender};
 
 /// The fact in words, for the rule of trust and for that of what limits.
 pub(crate) const PAGE: Page = Page {
@@ -32,7 +32,8 @@ pub(crate) const PAGE: Page = Page {
 /// to wake it, or any thread where linerate is held back; none: the host does not report it.
 pub(crate) fn share(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<f64> {
     let share = of_workers(evidence, host)?;
-    Some(if is_held(evidence, host) { share.max(held(host)) } else { share })
+    let held = || held(host).max(stalled(evidence, host));
+    Some(if is_held(evidence, host) { share.max(held()) } else { share })
 }
 
 fn of_workers(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<f64> {
@@ -44,12 +45,32 @@ fn of_workers(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<f64> {
 /// are idle and nobody else runs. A worker of a socket shows less: it may be throttled when it has
 /// nothing to do, and then waits as if for the network.
 fn is_held(evidence: &Evidence<'_>, host: &HostView<'_>) -> bool {
-    held(host) >= LEAST_HELD && others_cpu::are_few(evidence, host) && idle(host) > SOME_IDLE
+    let is_late = held(host) >= LEAST_HELD || stalled(evidence, host) >= LEAST_STALLED;
+    is_late && others_cpu::are_few(evidence, host) && idle(host) > SOME_IDLE
 }
 
 /// Share of the time for which a thread that napped was late and waited for a CPU.
 fn held(host: &HostView<'_>) -> f64 {
     host.evidence.held_seconds / host.span().as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+/// Share of the time in which the paced sender of a host stood still for as long at a time as a
+/// quota stops it.
+fn stalled(evidence: &Evidence<'_>, host: &HostView<'_>) -> f64 {
+    let record = evidence.record;
+    let directions = record.outcome.directions.iter();
+    let paced = directions.filter(|one| sender(one.direction) == *host.role());
+    // One that is stopped stands still as long, and is not runnable; one of TCP waits for the path.
+    let is_udp = record.plan.transport == Transport::Udp;
+    let runs = is_udp && host.evidence.still_seconds <= 0.0;
+    let reports = paced.filter_map(|one| one.pacing.as_ref()).filter(|pacing| {
+        let each = pacing.stalled.as_secs_f64() / pacing.stalls.max(1) as f64;
+        runs && pacing.stalls >= FEW && each >= LONG && pacing.forgone.is_zero()
+    });
+    let shares = reports.map(|pacing| {
+        pacing.stalled.as_secs_f64() / pacing.sending.as_secs_f64().max(f64::MIN_POSITIVE)
+    });
+    shares.fold(0.0, f64::max)
 }
 
 fn time(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<Duration> {
@@ -108,6 +129,33 @@ const MOSTLY_IDLE: f64 = 0.6;
 const SOME_IDLE: f64 = 0.2;
 /// Share of the time, in pieces of at least 10 ms. Under quotas it was 0.09 to 0.4, elsewhere 0.
 const LEAST_HELD: f64 = 0.05;
+/// Share of the time of a paced sender, in pieces of at least so many seconds, and how many.
+const LEAST_STALLED: f64 = 0.10;
+const LONG: f64 = 0.010;
+const FEW: u64 = 5;
 /// A thread that is woken is runnable for a few microseconds before it runs, on an idle CPU
 /// too: the interrupt to the CPU, its way out of idle, the switch. To be calibrated.
 const TO_WAKE_NANOS: u64 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use measurement::Role;
+
+    use super::*;
+    use crate::test_record;
+
+    #[test]
+    fn a_paced_sender_that_stands_still_for_as_long_as_a_quota_stops_it_is_held_back() {
+        let stood = |stalls, millis| {
+            let mut record = test_record::udp();
+            let pacing = record.outcome.directions[0].pacing.as_mut().expect("it is paced");
+            (pacing.stalls, pacing.stalled) = (stalls, Duration::from_millis(millis));
+            let evidence = Evidence::from_record(&record);
+            share(&evidence, evidence.host(&Role::Here).expect("it is there")).expect("it tells")
+        };
+        assert!(stood(100, 2_000) > 0.1, "20 ms at a time");
+        assert!(stood(2_000, 2_000) < 0.1, "a millisecond at a time");
+    }
+}
