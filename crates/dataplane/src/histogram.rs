@@ -33,7 +33,9 @@ impl<const BITS: u32> Histogram<BITS> {
     /// Counts a value. Any thread calls it.
     pub(crate) fn add_shared(&self, value: u64) {
         self.counts[bucket_of(BITS, value)].fetch_add(1, Relaxed);
-        self.largest.fetch_max(value, Relaxed);
+        if value > self.largest.load(Relaxed) {
+            self.largest.fetch_max(value, Relaxed);
+        }
     }
 
     /// Forgets all values.

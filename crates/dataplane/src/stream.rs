@@ -24,6 +24,8 @@ pub enum Step {
     Writable,
     /// The time comes; the worker sleeps until about then.
     Until(Timestamp),
+    /// The time comes; the worker sleeps until then, however late it wakes.
+    SleepUntil(Timestamp),
     /// The time comes, to the microsecond: the worker sleeps until shortly before it, and
     /// spins for the rest.
     Exactly(Timestamp),

@@ -118,6 +118,7 @@ impl StreamWorkload {
             Step::ReadableOr(time) => Next::Stalled(Wait::for_readiness().or_until(instant(time))),
             Step::Watch => self.watch_newest(mpu),
             Step::Until(time) => Next::Stalled(Wait::until(instant(time))),
+            Step::SleepUntil(time) => Next::Stalled(Wait::sleep_until(instant(time))),
             Step::Exactly(time) => Next::Stalled(Wait::exactly_until(instant(time))),
             Step::Done => {
                 self.done.notify();

@@ -27,7 +27,7 @@ use crate::sleep_state::SleepOn;
 use crate::table::state;
 use crate::time::Time;
 use crate::waiter::Ticket;
-use crate::wake_latency::{Precision, WakeLatency};
+use crate::wake_latency::WakeLatency;
 use crate::wheel::Wheel;
 use crate::workload::{Ending, Next, Wait};
 
@@ -274,7 +274,7 @@ impl Kernel {
         let token = self.core.armed.take();
         self.locals.put(slot, RunState::Stalled { readiness: wait.readiness, token });
         let local = self.locals.at(slot);
-        local.precision = if wait.exactly { Precision::Exact } else { Precision::About };
+        local.precision = wait.precision;
         self.watched += local.newly_watched();
         if let Some(at) = wait.until {
             self.wheel.set(slot, at, &mut self.locals);

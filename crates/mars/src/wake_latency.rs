@@ -6,6 +6,8 @@ use std::time::Duration;
 /// How precisely a deadline is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precision {
+    /// As late as the kernel wakes the thread, without spinning.
+    Late,
     /// To some microseconds, without spinning for long.
     About,
     /// To the microsecond, at the price of spinning.
@@ -43,6 +45,7 @@ impl WakeLatency {
     /// How long before a deadline to wake; the rest is spent spinning.
     pub(crate) const fn lead(&self, precision: Precision) -> Duration {
         Duration::from_nanos(match precision {
+            Precision::Late => 0,
             Precision::About => self.usual.nanos,
             Precision::Exact => self.seldom_later.nanos,
         })

@@ -5,6 +5,7 @@ use std::any::Any;
 use crate::mpu::Mpu;
 use crate::time::Time;
 use crate::waiter::Ticket;
+use crate::wake_latency::Precision;
 
 /// A task without a stack of its own: a state machine that an MPU (worker thread) runs until it
 /// would have to wait.
@@ -49,27 +50,35 @@ pub struct Wait {
     pub(crate) readiness: bool,
     pub(crate) ticket: Option<Ticket>,
     pub(crate) until: Option<Time>,
-    pub(crate) exactly: bool,
+    /// How precisely `until` is kept.
+    pub(crate) precision: Precision,
 }
 
 impl Wait {
-    const NOTHING: Self = Self { readiness: false, ticket: None, until: None, exactly: false };
+    const NOTHING: Self =
+        Self { readiness: false, ticket: None, until: None, precision: Precision::About };
 
     /// A wait that ends when a descriptor that the workload watches ([`Mpu::watch`]) becomes ready.
     pub const fn for_readiness() -> Self {
         Self { readiness: true, ..Self::NOTHING }
     }
 
-    /// A wait that ends at about `time` (`CLOCK_MONOTONIC`): it ends as late as the kernel wakes a
-    /// thread.
+    /// A wait that ends at about `time` (`CLOCK_MONOTONIC`): more often than not within some
+    /// microseconds, for which the MPU may wait in a busy loop.
     pub const fn until(time: Time) -> Self {
         Self { until: Some(time), ..Self::NOTHING }
+    }
+
+    /// A wait that ends when the kernel wakes a thread that sleeps until `time`
+    /// (`CLOCK_MONOTONIC`), however late that is.
+    pub const fn sleep_until(time: Time) -> Self {
+        Self { precision: Precision::Late, ..Self::until(time) }
     }
 
     /// A wait that ends at `time` (`CLOCK_MONOTONIC`) as precisely as possible: the MPU sleeps
     /// until shortly before it and waits for the rest in a busy loop.
     pub const fn exactly_until(time: Time) -> Self {
-        Self { exactly: true, ..Self::until(time) }
+        Self { precision: Precision::Exact, ..Self::until(time) }
     }
 
     /// Lets the wait also end when a descriptor that the workload watches ([`Mpu::watch`]) becomes

@@ -1,7 +1,7 @@
 //! The poll back-off of a receiver. A wake-up costs CPU time where it is triggered: on loopback
 //! in the sender, elsewhere in the softirq of the CPU that takes packets from the network card.
-//! Where datagrams arrive fast, a receiver that has read all of them sleeps for up to 100 µs
-//! instead of waiting for readiness, and then finds many.
+//! Where datagrams arrive fast, a receiver that has read all of them sleeps until some tens have
+//! come, for up to 1 ms, instead of waiting for readiness.
 //!
 //! Arrival times are those of the kernel, so that the sleep does not change the jitter.
 
@@ -18,11 +18,15 @@ pub(super) struct PollBackoff {
     /// Bytes that may arrive during a sleep, as the kernel counts them against the socket
     /// buffer; 0: the receiver always waits for readiness.
     room: u64,
-    /// The time when it last found the socket empty.
-    waited: Timestamp,
+    /// Whether packets arrived since the receiver last found the socket empty.
+    has_received: bool,
+    /// Since when packets are counted.
+    since: Timestamp,
     /// Packets and bytes that arrived since.
     packets: u64,
     bytes: u64,
+    /// How long to sleep, by what arrived in the time before.
+    nap: Option<Duration>,
 }
 
 impl PollBackoff {
@@ -36,29 +40,48 @@ impl PollBackoff {
 
     /// A back-off that always waits for readiness.
     pub(super) const fn disabled() -> Self {
-        Self { room: 0, waited: Timestamp::from_nanos(0), packets: 0, bytes: 0 }
+        let since = Timestamp::from_nanos(0);
+        Self { room: 0, has_received: false, since, packets: 0, bytes: 0, nap: None }
     }
 
     /// Notes that packets arrived.
     pub(super) const fn record(&mut self, packets: usize, bytes: u64) {
+        self.has_received = true;
         self.packets += packets as u64;
         self.bytes += bytes;
     }
 
     /// The condition to wait for, now that the socket is empty.
     pub(super) fn wait(&mut self, now: Timestamp) -> Step {
-        let span = nanos(now.since(self.waited));
-        let (packets, bytes) = (std::mem::take(&mut self.packets), std::mem::take(&mut self.bytes));
-        self.waited = now;
-        if packets == 0 || span / packets > nanos(SPARSE) {
-            return Step::Readable;
+        self.sleep(now).map_or(Step::Readable, Step::SleepUntil)
+    }
+
+    /// What to do after packets that left room for more: the socket is empty unless another has
+    /// just come. A sleep may begin at once; readiness may be waited for only after `EAGAIN`.
+    pub(super) fn pause(&mut self, now: Timestamp) -> Step {
+        self.sleep(now).map_or(Step::Again, Step::SleepUntil)
+    }
+
+    /// Until when to sleep; none: it is not worthwhile, or the last sleep was in vain.
+    fn sleep(&mut self, now: Timestamp) -> Option<Timestamp> {
+        if now.since(self.since) >= LONGEST {
+            self.nap = self.worthwhile(nanos(now.since(self.since)));
+            (self.since, self.packets, self.bytes) = (now, 0, 0);
         }
+        let nap = self.nap.filter(|_| std::mem::take(&mut self.has_received))?;
+        Some(now.after(nap))
+    }
+
+    /// How long to sleep if packets arrive as in the last `span` nanoseconds.
+    fn worthwhile(&self, span: u64) -> Option<Duration> {
+        let gap = span.checked_div(self.packets).filter(|gap| *gap <= nanos(SPARSE))?;
+        let enough = Duration::from_nanos(gap * MANY).clamp(SHORT, LONGEST);
         // The kernel charges the buffer with pages and metadata (`skb->truesize`): less than
         // twice the length and a kilobyte per packet.
-        let filled = u128::from(2 * bytes + 1024 * packets);
+        let filled = u128::from(2 * self.bytes + 1024 * self.packets);
         let holds = u128::from(self.room) * u128::from(span) / filled;
         let holds = Duration::from_nanos(u64::try_from(holds).unwrap_or(u64::MAX));
-        if holds < SHORTEST { Step::Readable } else { Step::Until(now.after(holds.min(LONGEST))) }
+        (holds >= SHORTEST).then(|| holds.min(enough))
     }
 }
 
@@ -69,10 +92,14 @@ fn nanos(span: Duration) -> u64 {
 /// A sleep may fill this part of the buffer: a thread wakes late at times.
 const SHARE: u64 = 4;
 /// Packets with a longer gap between them wake the receiver one by one.
-const SPARSE: Duration = Duration::from_micros(25);
-/// The longest sleep: several packets arrive in it, and it is short against all that is
-/// measured.
-const LONGEST: Duration = Duration::from_micros(100);
+const SPARSE: Duration = Duration::from_micros(250);
+/// After so many packets another wake-up costs little for each of them.
+const MANY: u64 = 32;
+/// A sleep is so long though more than [`MANY`] packets arrive in it.
+const SHORT: Duration = Duration::from_micros(100);
+/// The longest sleep: several packets arrive in it, and it is short against the steps in which a
+/// test is watched.
+const LONGEST: Duration = Duration::from_millis(1);
 /// The shortest sleep: a timer costs about as much as a wake-up.
 const SHORTEST: Duration = Duration::from_micros(20);
 
@@ -80,30 +107,54 @@ const SHORTEST: Duration = Duration::from_micros(20);
 mod tests {
     use super::*;
 
-    /// How a receiver with that `room` waits after `packets` of `length` in 100 µs.
+    /// How a receiver with that `room` waits after `packets` of `length` in a millisecond.
     fn wait(room: u64, packets: usize, length: u64) -> Step {
         let start = Timestamp::from_nanos(1_000_000);
-        let mut backoff = PollBackoff { room, waited: start, packets: 0, bytes: 0 };
-        backoff.record(packets, packets as u64 * length);
-        backoff.wait(start.after(LONGEST))
+        let mut backoff = PollBackoff { room, since: start, ..PollBackoff::disabled() };
+        if packets > 0 {
+            backoff.record(packets, packets as u64 * length);
+        }
+        backoff.wait(start.after(Duration::from_millis(1)))
     }
 
     fn sleep(micros: u64) -> Step {
-        Step::Until(Timestamp::from_nanos(1_100_000 + micros * 1_000))
+        Step::SleepUntil(Timestamp::from_nanos(2_000_000 + micros * 1_000))
     }
 
     #[test]
     fn datagrams_that_arrive_fast_cause_no_wake_ups() {
-        assert_eq!(wait(2 << 20, 64, 1_460), sleep(100));
-        assert_eq!(wait(2 << 20, 5, 65_507), sleep(100));
+        assert_eq!(wait(2 << 20, 640, 1_460), sleep(100));
+        assert_eq!(wait(2 << 20, 80, 1_460), sleep(400));
+        assert_eq!(wait(2 << 20, 8, 1_460), sleep(1_000));
+        assert_eq!(wait(2 << 20, 4, 1_460), sleep(1_000));
         assert_eq!(wait(2 << 20, 3, 65_507), Step::Readable);
         assert_eq!(wait(2 << 20, 0, 0), Step::Readable);
     }
 
     #[test]
     fn a_sleep_does_not_fill_the_buffer() {
-        assert_eq!(wait(131_072, 64, 1_536), sleep(50));
-        assert_eq!(wait(13_107, 64, 1_536), Step::Readable);
-        assert_eq!(wait(0, 64, 64), Step::Readable);
+        assert_eq!(wait(131_072, 640, 1_536), sleep(50));
+        assert_eq!(wait(53_248, 52, 1_536), sleep(250));
+        assert_eq!(wait(13_107, 640, 1_536), Step::Readable);
+        assert_eq!(wait(0, 640, 64), Step::Readable);
+    }
+
+    #[test]
+    fn a_burst_is_not_a_rate_and_a_sleep_in_vain_is_the_last() {
+        let at = |micros: u64| Timestamp::from_nanos(1_000_000 + micros * 1_000);
+        let mut backoff = PollBackoff { room: 53_248, since: at(0), ..PollBackoff::disabled() };
+        // Four at once each 467 microseconds, of which the first wakes the receiver.
+        for micros in [0, 467, 934] {
+            backoff.record(1, 1_460);
+            assert_eq!(backoff.pause(at(micros)), Step::Again);
+            backoff.record(3, 4_380);
+            assert_eq!(backoff.pause(at(micros + 5)), Step::Again);
+            assert_eq!(backoff.wait(at(micros + 8)), Step::Readable);
+        }
+        backoff.record(4, 5_840);
+        assert_eq!(backoff.pause(at(1_401)), Step::SleepUntil(at(2_401)));
+        assert_eq!(backoff.wait(at(2_401)), Step::Readable);
+        backoff.record(4, 5_840);
+        assert_eq!(backoff.pause(at(2_402)), Step::Again);
     }
 }

@@ -145,6 +145,6 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
         if let Some(goal) = &self.goal {
             goal.credit(bytes);
         }
-        Step::Again
+        if packets < scratch.incoming.capacity() { self.backoff.pause(now) } else { Step::Again }
     }
 }

@@ -18,8 +18,8 @@ pub(super) struct Function {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     entries: Vec<Entry>,
-    /// Their names, one after another.
-    names: String,
+    /// Their names, one after another, with what a compiler added.
+    names: Vec<u8>,
     modules: Vec<String>,
 }
 
@@ -42,18 +42,18 @@ impl Table {
         let mut list = BufReader::with_capacity(BUFFER, list);
         let mut line = Vec::new();
         while list.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-            if let Ok(text) = std::str::from_utf8(&line) {
-                table.add(text);
-            }
+            table.add(&line);
             line.clear();
         }
+        // Stable: of the names of one address the first of the best stays.
+        table.entries.sort_by_key(|entry| entry.at);
         let names = &table.names;
-        table.entries.sort_by(|one, other| {
-            one.at
-                .cmp(&other.at)
-                .then_with(|| rank(one.name_in(names)).cmp(&rank(other.name_in(names))))
+        table.entries.dedup_by(|next, kept| {
+            if next.at == kept.at && rank(next.name_in(names)) < rank(kept.name_in(names)) {
+                *kept = *next;
+            }
+            next.at == kept.at
         });
-        table.entries.dedup_by_key(|entry| entry.at);
         table.entries.shrink_to_fit();
         table.names.shrink_to_fit();
         table
@@ -71,30 +71,31 @@ impl Table {
         let entry = self.entries.get(next.checked_sub(1)?)?;
         let module = usize::from(entry.module).checked_sub(1);
         let module = module.and_then(|index| self.modules.get(index)).cloned();
-        Some(Function { name: entry.name_in(&self.names).to_owned(), module })
+        let name = String::from_utf8_lossy(bare(entry.name_in(&self.names))).into_owned();
+        Some(Function { name, module })
     }
 
-    fn add(&mut self, line: &str) {
-        let Some((at, rest)) = line.split_once(' ') else { return };
-        let Some((kind, rest)) = rest.split_once(' ') else { return };
-        if !matches!(kind, "t" | "T" | "w" | "W") {
+    /// Adds a line, of which nothing is looked at twice: there are very many.
+    fn add(&mut self, line: &[u8]) {
+        let Some((at, [b' ', b't' | b'T' | b'w' | b'W', b' ', rest @ ..])) = address(line) else {
             return;
-        }
-        let Ok(at) = u64::from_str_radix(at, 16) else { return };
-        let (name, module) = rest.trim_end().split_once('\t').unwrap_or((rest.trim_end(), ""));
-        let name = bare(name);
+        };
+        let end = rest.iter().position(u8::is_ascii_whitespace);
+        let (name, module) = rest.split_at(end.unwrap_or(rest.len()));
         let place = u32::try_from(self.names.len()).ok().zip(u16::try_from(name.len()).ok());
         let Some(place) = place.filter(|_| at > 0) else { return };
-        let module = self.module(module.trim_matches(['[', ']']));
-        self.names.push_str(name);
+        let module = self.module(module.trim_ascii());
+        self.names.extend_from_slice(name);
         self.entries.push(Entry { at, name: place, module });
     }
 
     /// Its number. Modules follow each other in the list.
-    fn module(&mut self, name: &str) -> u16 {
+    fn module(&mut self, name: &[u8]) -> u16 {
         if name.is_empty() {
             return 0;
         }
+        let name = String::from_utf8_lossy(name);
+        let name = name.trim_matches(['[', ']']);
         if self.modules.last().is_none_or(|last| last != name) {
             self.modules.push(name.to_owned());
         }
@@ -102,8 +103,17 @@ impl Table {
     }
 }
 
+/// The hexadecimal number at the begin of a line, and what follows it.
+fn address(line: &[u8]) -> Option<(u64, &[u8])> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let length = line.iter().take_while(|byte| digit(byte).is_some()).count();
+    let (digits, rest) = line.split_at(length);
+    let at = digits.iter().filter_map(digit).fold(0_u64, |at, digit| at << 4 | u64::from(digit));
+    (1..=16).contains(&length).then_some((at, rest))
+}
+
 impl Entry {
-    fn name_in(self, names: &str) -> &str {
+    fn name_in(self, names: &[u8]) -> &[u8] {
         let (from, length) = (self.name.0 as usize, usize::from(self.name.1));
         names.get(from..from + length).unwrap_or_default()
     }
@@ -132,18 +142,19 @@ impl Names {
 
 /// Of names for one address the least is preferred: that with fewer leading underscores, or as many
 /// and shorter.
-fn rank(name: &str) -> (usize, usize) {
-    let plain = name.trim_start_matches('_');
-    (name.len() - plain.len(), name.len())
+fn rank(name: &[u8]) -> (usize, usize) {
+    let underscores = name.iter().take_while(|byte| **byte == b'_').count();
+    (underscores, bare(name).len())
 }
 
 /// Without what a compiler adds to the names of parts and clones.
-fn bare(name: &str) -> &str {
-    let cut = ADDED.iter().filter_map(|added| name.find(added)).min();
-    &name[..cut.unwrap_or(name.len())]
+fn bare(name: &[u8]) -> &[u8] {
+    let is_added = |from: &usize| ADDED.iter().any(|added| name[*from..].starts_with(added));
+    let dots = name.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
+    &name[..dots.into_iter().find(is_added).unwrap_or(name.len())]
 }
 
-const ADDED: [&str; 5] = [".isra.", ".part.", ".constprop.", ".cold", ".llvm."];
+const ADDED: [&[u8]; 5] = [b".isra.", b".part.", b".constprop.", b".cold", b".llvm."];
 const BUFFER: usize = 64 * 1024;
 
 #[cfg(test)]

@@ -213,6 +213,11 @@ impl ReceiveBatch {
         Self { slots, control }
     }
 
+    /// Capacity of the batch in messages.
+    pub const fn capacity(&self) -> usize {
+        self.slots.headers.len()
+    }
+
     /// Receives as many datagrams as are waiting and fit, with recvmmsg(2), without
     /// blocking; returns how many.
     ///
