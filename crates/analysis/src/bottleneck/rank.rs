@@ -4,7 +4,6 @@ use measurement::verdict::Finding;
 use measurement::{Certainty, Conclusion, Role, Verdict};
 
 use super::bound::{closeness, is_refuted};
-use super::causes::Kind::Usual;
 use super::{Case, causes, deciding, findings};
 use crate::accounts::Test;
 
@@ -25,10 +24,7 @@ pub(crate) fn verdict(test: &Test<'_>, case: &Case<'_>) -> Option<Verdict> {
             would_decide: None,
         });
     }
-    let is_limit = |first: &&Finding| first.certainty == Certainty::Limit;
-    // A place that drops is there whatever the rate; loss by itself is not what limits then.
-    let may_be = |first: &&Finding| causes::kind(first.rule) != Usual || !is_refuted(case, first);
-    let limit = findings.first().filter(is_limit).filter(may_be);
+    let limit = findings.first().filter(|first| first.certainty == Certainty::Limit);
     if let Some(limit) = limit {
         let sentence = sentence(limit);
         findings.truncate(1 + MOST_FURTHER);
