@@ -44,7 +44,8 @@ pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use serve::ServeFlags;
 pub(crate) use test::TestFlags;
 
-/// Measures how fast a Linux box really moves packets, against another linerate or any iperf3.
+/// Measures a network path, names what limits it, and says whether to trust the number. The other
+/// end is another linerate or any iperf3.
 #[derive(Debug, Parser)]
 #[command(name = "linerate", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = EXAMPLES)]
@@ -52,7 +53,7 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// When to use colours (as LINERATE_COLOR says; NO_COLOR is honoured)
+    /// When to use colours
     #[arg(
         long,
         global = true,
@@ -146,13 +147,13 @@ pub(crate) enum Command {
     Serve(Box<ServeFlags>),
     /// Measure TCP and UDP, both ways, against a server
     Test(Box<TestFlags>),
-    /// Measure how long responses take, idle and under load, against a linerate
+    /// Measure round trips, idle and under load, against a linerate
     Latency(Box<LatencyFlags>),
-    /// Find a fault, fix it and prove it, on hosts of its own
+    /// Plant a fault, name it, fix it and prove it, on hosts of its own
     Demo(DemoFlags),
     /// Name what limits this host, or a test against a server
     Diagnose(DiagnoseFlags),
-    /// Explain a rule, or what limited a test whose record is in a file
+    /// Explain a rule, the last run, or a record in a file
     Explain(ExplainFlags),
     /// Show what this host has, or one that was captured
     Host(HostFlags),

@@ -1,4 +1,4 @@
-//! `linerate`: measures how fast a Linux box really moves packets.
+//! `linerate`: measures a network path, and names what limits it.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Output formats for records of tests ([`Export`]): table, diagnosis, JSON. Pure: records in,
+//! Output formats for records of tests ([`Export`]): table, diagnosis, JSON, metrics. Pure: records in,
 //! bytes out.
 //!
 //! A new format is one file in this folder, its lines at `mod` and `pub use`, and an entry in
@@ -14,6 +14,7 @@ mod json;
 mod json_compact;
 mod json_stream;
 mod latency;
+mod open_metrics;
 mod table;
 
 pub use details::Details;
@@ -22,6 +23,7 @@ pub use json::Json;
 pub use json_compact::JsonCompact;
 pub use json_stream::{JsonStream, write_event};
 pub use latency::Latency;
+pub use open_metrics::OpenMetrics;
 pub use table::Table;
 
 /// An output format for records of tests, chosen by its name on the command line.
@@ -58,9 +60,14 @@ pub fn by_name(name: &str) -> Option<&'static dyn Export> {
     ALL.into_iter().find(|format| format.name() == name)
 }
 
+/// Whether a format is JSON, in which errors are told too.
+pub fn is_json(format: &dyn Export) -> bool {
+    [Json.name(), JsonCompact.name(), JsonStream.name()].contains(&format.name())
+}
+
 /// All output formats for records, in the order in which `--help` lists them.
-pub const ALL: [&dyn Export; 7] =
-    [&Table, &Details, &Diagnosis, &Latency::PLAIN, &Json, &JsonCompact, &JsonStream];
+pub const ALL: [&dyn Export; 8] =
+    [&Table, &Details, &Diagnosis, &Latency::PLAIN, &Json, &JsonCompact, &JsonStream, &OpenMetrics];
 
 #[cfg(test)]
 mod tests {
@@ -76,10 +83,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_programs_is_json_that_can_be_read_again() {
+    fn json_can_be_read_again() {
         let text = include_bytes!("../tests/records/four-rows.json");
         let records = crate::import::record::read(text).expect("records");
-        for format in ALL.into_iter().filter(|one| one.audience() == Audience::Programs) {
+        for format in ALL.into_iter().filter(|one| is_json(*one)) {
             let mut out = Vec::new();
             format.write(&records, &mut out).expect("a vector takes all");
             assert_eq!(out.last(), Some(&b'\n'), "{}", format.name());

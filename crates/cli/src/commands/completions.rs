@@ -1,5 +1,7 @@
 //! `linerate completions`.
 
+mod values;
+
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
@@ -14,7 +16,8 @@ pub(crate) fn run(shell: Shell, name: &str) -> anyhow::Result<ExitCode> {
     let mut definition = if name == IPERF3 { Iperf3Flags::command() } else { program(shell) };
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut definition, name, &mut script);
-    output::print_text(&script)?;
+    let script = values::added(&String::from_utf8(script)?, shell, &definition);
+    output::print_text(script.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -24,7 +27,9 @@ fn program(shell: Shell) -> Command {
     let name_of = |sub: &Command| (forever(sub.get_name()), String::new());
     let commands: Vec<_> = program.get_subcommands().map(name_of).collect();
     let pages = campaign::rules();
-    let rules: Vec<_> = pages.iter().map(|page| (page.id.slug(), page.title.to_owned())).collect();
+    let mut rules: Vec<_> =
+        pages.iter().map(|page| (page.id.slug(), page.title.to_owned())).collect();
+    rules.push(("last", "The last run".to_owned()));
     program
         .mut_subcommand("explain", |explain| know(explain, "what", rules, shell))
         .mut_subcommand("man", |man| know(man, "command", commands, shell))

@@ -29,14 +29,7 @@ pub(super) fn shorten(mut command: Command) -> Command {
     for screen in &SCREENS {
         command = if screen.command.is_empty() {
             let command = screen.shorten(command).help_template(WITH_COMMANDS);
-            command
-                .about("Measures how fast a Linux box really moves packets")
-                .mut_subcommand("demo", |demo| {
-                    demo.about("Make a link on this machine, and measure it")
-                })
-                .mut_subcommand("latency", |latency| {
-                    latency.about("Measure response times, idle and under load, against a linerate")
-                })
+            command.about("Measures a network path, and names what limits it")
         } else {
             command.mut_subcommand(screen.command, |sub| {
                 screen.shorten(sub).help_template(WITHOUT_COMMANDS)
@@ -160,7 +153,7 @@ All options: linerate diagnose --help",
             ("response", "Bytes of a response [default: 64]"),
             ("streams", "Streams that ask at the same time [default: 1]"),
             ("every", "Time from one request to the next, e.g. 1ms"),
-            ("busy", "Poll at both ends: without the time to wake them"),
+            ("busy", "Busy-poll at both ends: no wake-up latency"),
             ("congestion", "Congestion control of the load, e.g. bbr"),
             ("json", "Print the record as JSON; -o FILE: to a file, too"),
             ("verbose", "Show every interval"),

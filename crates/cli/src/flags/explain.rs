@@ -7,14 +7,15 @@ use measurement::BitRate;
 
 use super::format::FormatFlags;
 
-/// Explains a rule, what limited a test whose record is in a file, or where CPU time went by
+/// Explains a rule, the last run, what limited a test whose record is in a file, or where CPU time went by
 /// what perf printed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainFlags {
-    /// A rule such as gro-off, or a file: a record, the text of "perf report --stdio", of
-    /// "perf top --stdio" or of "perf script", or folded stacks [default: list all rules]
-    #[arg(value_name = "RULE|FILE")]
+    /// A rule such as gro-off, `last` for the last run, or a file: a record, the text of
+    /// "perf report --stdio", of "perf top --stdio" or of "perf script", or folded stacks
+    /// [default: list all rules]
+    #[arg(value_name = "RULE|last|FILE")]
     pub(crate) what: Option<String>,
     #[command(flatten)]
     pub(crate) format: FormatFlags,
@@ -33,6 +34,7 @@ const EXAMPLES: &str = "\
 Examples:
   linerate explain                        all rules
   linerate explain udp-receive-buffer     one of them
+  linerate explain last                   the last run on this host, with all of the evidence
   linerate test 10.0.0.2 --output a.json; linerate explain a.json
                                           what limited each row, and by which evidence
   linerate explain a.json --folded a.folded; flamegraph.pl a.folded > a.svg

@@ -89,7 +89,7 @@ fn typed(words: &[String]) -> Option<bool> {
 }
 
 fn is_json(name: &str) -> bool {
-    export::by_name(name).is_some_and(|format| format.audience() == export::Audience::Programs)
+    export::by_name(name).is_some_and(export::is_json)
 }
 
 fn names() -> PossibleValuesParser {

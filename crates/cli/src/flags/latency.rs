@@ -66,7 +66,7 @@ pub(crate) struct ExchangeFlags {
     /// Time from one probe to the next in the rows with load
     #[arg(long, default_value = "10ms", env = "LINERATE_PROBE_EVERY", value_name = "DURATION", value_parser = parse_pause_of_probes)]
     pub(crate) probe_every: Duration,
-    /// Both ends poll and do not sleep: without the time to wake them, for a CPU each
+    /// Both ends busy-poll, with a CPU each: no wake-up latency
     #[arg(long, env = "LINERATE_BUSY", value_parser = BoolishValueParser::new())]
     pub(crate) busy: bool,
     /// CPUs to pin the workers to, as in linerate test
@@ -118,7 +118,7 @@ Examples:
   linerate latency 10.0.0.2                         all rows
   linerate latency 10.0.0.2 --only udp,load         over UDP, and what load does to it
   linerate latency 10.0.0.2 --only tcp --request 1 --response 1K -P 8
-  linerate latency 10.0.0.2 --only tcp --busy       without the time to wake either end
+  linerate latency 10.0.0.2 --only tcp --busy       without wake-up latency
   linerate latency 10.0.0.2 --only udp --every 1ms  a thousand requests a second, come what may
   linerate latency 10.0.0.2 --format table          with rates, minimum and mean
 

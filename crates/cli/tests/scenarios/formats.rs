@@ -6,6 +6,7 @@ use lab::{Link, LinkSpec, Rate, Shape};
 use measurement::schema;
 use serde_json::Value;
 
+use crate::service::exposition::Exposition;
 use crate::support::{Directory, Server, across, client, json, linerate, list, run, shell, test};
 
 #[test]
@@ -257,6 +258,25 @@ fn a_table_has_a_row_for_each_direction() {
     with_redactions(|| insta::assert_snapshot!("both_ways", table));
     let table = test(&server, "--tcp --send -t 100ms --repeat 2 --format details").stdout;
     with_redactions(|| insta::assert_snapshot!("repeated", table));
+}
+
+#[test]
+fn a_result_is_metrics_with_its_stamp() {
+    let server = Server::start();
+    let finished = test(&server, "--latency --format openmetrics -b 10M -t 300ms");
+    finished.assert_ran_to_its_end();
+    let metrics = Exposition::read(&finished.stdout);
+    for row in ["TCP send", "TCP receive", "UDP send", "UDP receive"] {
+        let of = |name: &str, more: &str| {
+            let labels = format!("row=\"{row}\",peer=\"127.0.0.1\"{more}");
+            format!("linerate_test_{name}{{{labels}}}")
+        };
+        let state = |state| of("stamp", &format!(",linerate_test_stamp=\"{state}\""));
+        let states = ["VALID", "SUSPECT", "INVALID"].map(|one| metrics.count(&state(one)));
+        assert_eq!(states.iter().sum::<u64>(), 1, "{row}");
+        assert!(metrics.value(&of("rate_bits_per_second", "")) > 1e6, "{row}");
+        assert!(metrics.value(&of("round_trip_seconds", ",quantile=\"0.99\"")) > 0.0, "{row}");
+    }
 }
 
 #[test]

@@ -235,14 +235,44 @@ fn scripts_complete_rules_engines_formats_and_the_link_named_iperf3() {
         script.assert_success();
         script.assert_prints(&["dscp", "receive"]);
         script.assert_prints(&["rx-ring-overrun", "latency"]);
-        // Values of options are beyond the generators for elvish and PowerShell.
-        if matches!(shell, "bash" | "zsh" | "fish") {
-            script.assert_prints(&["vmsplice", "json-compact"]);
-        }
+        script.assert_prints(&["vmsplice", "json-compact"]);
         let link = run(linerate(&format!("completions {shell} iperf3")));
         link.assert_success();
         link.assert_prints(&["iperf3", "get-server-output", "bitrate"]);
     }
+}
+
+#[test]
+fn elvish_completes_what_is_typed() {
+    if Command::new("elvish").arg("-version").output().is_err() {
+        return skip("there is no elvish").unwrap_or_default();
+    }
+    let directory = Directory::new("completions-elvish");
+    let script = run(linerate("completions elvish")).stdout;
+    let completed = |words: &str| {
+        let file = directory.file("ask.elv");
+        // What its line editor has, which a script has not.
+        let editor = "fn complex-candidate {|text &display=''| put $text}\n\
+                      var edit: = (ns [&completion:=(ns [&arg-completer=[&]]) \
+                      &complex-candidate~=$complex-candidate~])\n";
+        let ask =
+            format!("$edit:completion:arg-completer[linerate] {words} | each {{|c| echo $c}}");
+        std::fs::write(&file, format!("{editor}{script}\n{ask}\n")).expect("a file");
+        let mut command = program(Command::new("elvish"));
+        command.arg(&file);
+        let completed = run(command);
+        completed.assert_success();
+        completed.stdout
+    };
+    let has = |found: &str, word: &str| found.lines().any(|line| line == word);
+    let found = completed("linerate test 10.0.0.2 --engine ''");
+    assert!(has(&found, "vmsplice") && !has(&found, "--engine"), "{found}");
+    let found = completed("linerate test 10.0.0.2 --format j");
+    assert!(has(&found, "json-compact"), "{found}");
+    let found = completed("linerate explain ''");
+    assert!(has(&found, "gro-off") && has(&found, "last"), "{found}");
+    let found = completed("linerate test 10.0.0.2 ''");
+    assert!(has(&found, "--receive"), "{found}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The manners of a server among other services: metrics, readiness, privileges, its unit.
 
-mod exposition;
+pub(crate) mod exposition;
 mod metrics;
 mod privileges;
 mod readiness;

@@ -1,5 +1,5 @@
-//! A strict reader of the part of OpenMetrics 1.0 that the server writes: counters,
-//! gauges and infos without time stamps and exemplars.
+//! A strict reader of the part of OpenMetrics 1.0 that is written: counters,
+//! gauges, infos, state sets and summaries without time stamps and exemplars.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,8 +82,13 @@ impl Family {
         assert!(number.is_finite() && number >= 0.0, "{line}");
         let suffix = name.strip_prefix(&self.name).unwrap_or_else(|| panic!("{line} is a stray"));
         match (self.kind.as_deref(), suffix) {
-            (Some("counter"), "_total") | (Some("gauge"), "") => {}
+            (Some("counter"), "_total") | (Some("gauge"), "") | (Some("summary"), "_count") => {}
             (Some("info"), "_info") => assert_eq!(value, "1", "{line}"),
+            // "Each State's sample MUST have a label with the MetricFamily name".
+            (Some("stateset"), "") => {
+                assert!(["0", "1"].contains(&value) && sample.contains(&format!(",{name}=")));
+            }
+            (Some("summary"), "") => assert!(sample.contains("quantile=\""), "{line}"),
             _ => panic!("{line} does not fit its family"),
         }
         self.has_samples = true;
