@@ -166,6 +166,8 @@ pub(crate) struct ClientRun {
     pub(crate) record: TestRecord,
     /// What it ended with.
     pub(crate) code: i32,
+    /// CPU time that it took.
+    pub(crate) cpu: Duration,
 }
 
 /// Runs a client to its end, and does something when it has run for a while; one that fails
@@ -184,7 +186,7 @@ pub(crate) fn run_client(
     let record = only_record(&ended.stdout).with_context(|| {
         format!("the client prints no record and ends with {code}: {}", ended.complaint())
     })?;
-    Ok(ClientRun { record, code })
+    Ok(ClientRun { record, code, cpu: ended.cpu })
 }
 
 /// The record of one test: one that failed is in a set, with the error.
