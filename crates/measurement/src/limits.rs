@@ -139,9 +139,9 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Maximum number of streams per direction between two linerates. With
-/// further ports of the server (clause 13.15) they need no more than a host's usual source ports.
-pub const MAX_STREAMS: u32 = 200_000;
+/// Maximum number of streams per direction between two linerates: results of more are longer than
+/// a message may be.
+pub const MAX_STREAMS: u32 = 65_535;
 /// Maximum number of streams per direction of iperf3 (clause 6.3 of docs/protocol/iperf3.md).
 pub const IPERF3_STREAMS: u32 = 128;
 /// Largest payload of a UDP datagram over IPv4 in bytes: 65,535 less the IP and UDP headers.

@@ -59,7 +59,7 @@ const LEAST_AT_A_PORT: u32 = 16;
 
 #[cfg(test)]
 mod tests {
-    use measurement::plan::PlanDraft;
+    use measurement::plan::{MAX_STREAMS, PlanDraft};
     use measurement::{ByteSize, Direction};
 
     use super::*;
