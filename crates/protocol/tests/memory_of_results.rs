@@ -30,7 +30,7 @@ fn no_results_take_more_of_a_server_than_is_booked_for_them() {
         );
         drop(event);
         assert_peak(name, &text, peak);
-        let booked = Results::most_memory(2 * u32::from(STREAMS));
+        let booked = Results::most_memory(2 * STREAMS);
         assert!(peak as u64 <= booked, "{name}: {peak} bytes, booked are {booked}");
     }
 }
@@ -94,7 +94,7 @@ fn no_extension_takes_more_of_a_client() {
     let _alone = alone();
     let message = |begin: &str, each: &str, end: &str| {
         // 64 KiB, and 96 bytes for each stream.
-        let count = (64 * 1024 + 96 * 2 * usize::from(STREAMS) - 100) / each.len();
+        let count = (64 * 1024 + 96 * 2 * STREAMS as usize - 100) / each.len();
         let elements = each.repeat(count);
         format!("{{{begin}{}{end}}}", elements.trim_end_matches(','))
     };

@@ -157,6 +157,17 @@ pub enum ClientEvent {
     Failed(ProtocolError),
 }
 
+impl ProtocolError {
+    /// Whether the peer's results did not come in time, or cannot be read.
+    pub fn is_of_results(&self) -> bool {
+        match self {
+            Self::TimedOut(phase) => *phase == Phase::Results.doing(),
+            Self::BadJson { what, .. } => *what == JsonKind::Results.name(),
+            _ => false,
+        }
+    }
+}
+
 /// State machine of the client's end of the control connection, without I/O: received bytes and the
 /// time go in, bytes to send and events come out.
 #[derive(Debug)]

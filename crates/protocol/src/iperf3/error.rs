@@ -4,8 +4,6 @@ use std::fmt;
 
 use measurement::plan::IPERF3_STREAMS;
 
-use super::client::Phase;
-use super::frame::JsonKind;
 use super::state::State;
 
 /// iperf3's number for an error, which a server sends after `SERVER_ERROR` (clause 11.3 of
@@ -215,17 +213,6 @@ pub enum ProtocolError {
         /// Error of the parser.
         why: String,
     },
-}
-
-impl ProtocolError {
-    /// Whether the peer's results did not come in time, or cannot be read.
-    pub fn is_of_results(&self) -> bool {
-        match self {
-            Self::TimedOut(phase) => *phase == Phase::Results.doing(),
-            Self::BadJson { what, .. } => *what == JsonKind::Results.name(),
-            _ => false,
-        }
-    }
 }
 
 fn refusal(code: ErrorCode, why: Option<&str>) -> String {

@@ -149,7 +149,7 @@ impl Report for JsonReport {
             (End::Well, _) => {}
             (End::Failed(words), Role::Server) => self.json.error(&format!("error - {words}")),
             (End::Early(words) | End::Failed(words) | End::Refused(words), _) => {
-                self.json.error(words)
+                self.json.error(words);
             }
         }
         for event in self.json.last_events() {
