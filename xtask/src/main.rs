@@ -10,6 +10,7 @@ mod check;
 mod command;
 mod conformance;
 mod cross;
+mod dist;
 mod faults;
 mod fuzz;
 mod generated;
@@ -21,6 +22,7 @@ mod packages;
 mod picture;
 mod promises;
 mod proof;
+mod release;
 mod rules;
 mod schema;
 mod static_binary;
@@ -61,6 +63,7 @@ enum Task {
     Check(check::Check),
     Conformance(conformance::Conformance),
     Cross(cross::Cross),
+    Dist(dist::Dist),
     Faults(faults::Faults),
     Fuzz(fuzz::Fuzz),
     Messages(messages::Messages),
@@ -68,6 +71,7 @@ enum Task {
     Picture(picture::Picture),
     Promises(promises::Promises),
     Proof(proof::Proof),
+    Release(release::Release),
     Rules(rules::Rules),
     Schema(schema::Schema),
     Static(static_binary::Static),
@@ -81,6 +85,7 @@ impl Task {
             Self::Check(task) => task.run(),
             Self::Conformance(task) => task.run(),
             Self::Cross(task) => task.run(),
+            Self::Dist(task) => task.run(),
             Self::Faults(task) => task.run(),
             Self::Fuzz(task) => task.run(),
             Self::Messages(task) => task.run(),
@@ -88,6 +93,7 @@ impl Task {
             Self::Picture(task) => task.run(),
             Self::Promises(task) => task.run(),
             Self::Proof(task) => task.run(),
+            Self::Release(task) => task.run(),
             Self::Rules(task) => task.run(),
             Self::Schema(task) => task.run(),
             Self::Static(task) => task.run(),

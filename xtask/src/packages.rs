@@ -92,8 +92,9 @@ pub(crate) const FAULTS: [Needed; 11] = [
     ("strace", "strace"),
     ("iperf3", "iperf3"),
 ];
-/// What `static` compiles and links with.
-pub(crate) const STATIC: [Needed; 2] = [("musl-gcc", "musl-tools"), ("strip", "binutils")];
+/// What `release` packs with.
+pub(crate) const RELEASE: [Needed; 4] =
+    [("dpkg-deb", "dpkg"), ("gzip", "gzip"), ("tar", "tar"), ("git", "git")];
 
 #[cfg(test)]
 mod tests {

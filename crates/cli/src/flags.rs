@@ -48,7 +48,7 @@ pub(crate) use test::TestFlags;
 /// end is another linerate or any iperf3.
 #[derive(Debug, Parser)]
 #[command(name = "linerate", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, long_version = LONG_VERSION)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -185,6 +185,16 @@ pub(crate) enum Command {
         command: Option<String>,
     },
 }
+
+/// Version, commit where it is known, target and features of this build (`build.rs`).
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    env!("LINERATE_COMMIT"),
+    "\ntarget: ",
+    env!("LINERATE_TARGET"),
+    "\nfeatures: ",
+    env!("LINERATE_FEATURES"),
+);
 
 const COMPLETIONS: &str = "\
 Examples:

@@ -28,6 +28,7 @@ use measurement::record::RunError;
 
 fn main() -> ExitCode {
     linux::process::ignore_file_size_signal();
+    linux::names::look_up_without_modules();
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     // A link with that name is the drop-in.

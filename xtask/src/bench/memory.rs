@@ -55,8 +55,8 @@ impl Memory {
         require(&["iperf3"])?;
         let path = ours(self.linerate.as_ref())?;
         let mut subjects = vec![Subject { name: "linerate", path, is_ours: true }];
-        let path = static_binary::path(&Workspace::find()?);
-        if path.is_file() && self.linerate.as_ref() != Some(&path) {
+        let built = static_binary::built(&Workspace::find()?);
+        if let Some(path) = built.filter(|path| self.linerate.as_ref() != Some(path)) {
             subjects.push(Subject { name: "linerate, static", path, is_ours: true });
         }
         subjects.push(Subject { name: "iperf3", path: "iperf3".into(), is_ours: false });

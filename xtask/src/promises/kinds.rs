@@ -7,6 +7,7 @@ mod conformance;
 mod faults;
 mod fuzz;
 mod proof;
+mod release;
 mod schema;
 mod size;
 mod suite;
@@ -19,12 +20,13 @@ pub(crate) fn task(span: &str) -> Option<Task> {
 /// The task of its kind that a text names.
 type Kind = fn(&str) -> Option<Task>;
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     bench::task,
     conformance::task,
     faults::task,
     fuzz::task,
     proof::task,
+    release::task,
     schema::task,
     size::task,
     suite::task,

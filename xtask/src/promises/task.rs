@@ -119,11 +119,10 @@ impl Task {
         command.args(&self.words).current_dir(&workspace.root);
         if let Some(quick) = quick {
             command.args(quick.words);
-            let binary = static_binary::path(workspace);
-            if quick.takes_static && !binary.is_file() {
-                return not_run("there is no static file");
-            }
             if quick.takes_static {
+                let Some(binary) = static_binary::built(workspace) else {
+                    return not_run("there is no static file");
+                };
                 command.arg("--linerate").arg(binary);
             }
         }

@@ -1,0 +1,51 @@
+# linerate for Nix, built from the clone that this file is in:
+#   nix-build -E 'with import <nixpkgs> { }; callPackage ./contrib/nix/package.nix { }'
+{
+  lib,
+  rustPlatform,
+  cmake,
+  installShellFiles,
+}:
+
+let
+  workspace = (lib.importTOML ../../Cargo.toml).workspace.package;
+in
+rustPlatform.buildRustPackage {
+  pname = "linerate";
+  inherit (workspace) version;
+
+  src = lib.cleanSource ../..;
+  cargoLock.lockFile = ../../Cargo.lock;
+  cargoBuildFlags = [
+    "--package"
+    "linerate"
+  ];
+
+  nativeBuildInputs = [
+    cmake
+    installShellFiles
+  ];
+  # cmake is for a crate, not for this.
+  dontUseCmakeConfigure = true;
+
+  # The tests want namespaces and programs to compare with, which a builder has not.
+  doCheck = false;
+
+  postInstall = ''
+    for shell in bash fish zsh; do
+      installShellCompletion --cmd linerate --$shell <($out/bin/linerate completions $shell)
+    done
+    $out/bin/linerate man > linerate.1
+    installManPage linerate.1
+  '';
+
+  meta = {
+    description = "Measures a network path and names what limits it";
+    license = with lib.licenses; [
+      mit
+      asl20
+    ];
+    mainProgram = "linerate";
+    platforms = lib.platforms.linux;
+  };
+}

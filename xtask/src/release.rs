@@ -1,0 +1,167 @@
+//! `release`: packages, archives and lists of parts of the files that `dist` builds.
+
+mod deb;
+mod sbom;
+mod tarball;
+mod texts;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use crate::output::say;
+use crate::static_binary::{Contents, Target};
+use crate::workspace::Workspace;
+use crate::{command, dist, packages};
+
+use texts::Texts;
+
+/// Builds what is handed out: a Debian package, an archive and an SBOM for each kind of machine
+///
+/// Puts them into `target/dist`, with checksums. Each is packed twice, and the two must be the same.
+#[derive(Debug, Args)]
+pub(crate) struct Release {
+    /// The machine to build for [default: all of them]
+    #[arg(long, value_enum)]
+    target: Option<&'static Target>,
+    /// Pack what `cargo xtask dist` has built, and build nothing
+    #[arg(long)]
+    built: bool,
+}
+
+impl Release {
+    pub(crate) fn run(self) -> Result<String> {
+        let workspace = Workspace::find()?;
+        packages::provide(&packages::RELEASE)?;
+        let targets = dist::chosen(self.target, self.target.is_none())?;
+        let binaries = if self.built {
+            targets.iter().map(|target| dist::file(&workspace, target, Contents::Whole)).collect()
+        } else {
+            dist::build(&workspace, &targets, Contents::Whole)?
+        };
+        let seconds = seconds(&workspace)?;
+        let mut made = 0;
+        for (target, binary) in targets.into_iter().zip(&binaries) {
+            let linerate = Linerate::read(&workspace, target, binary, seconds)?;
+            for pack in [deb::pack, tarball::pack, sbom::write] {
+                say(linerate.twice(pack)?.display());
+                made += 1;
+            }
+        }
+        dist::write_checksums(&dist::folder(&workspace))?;
+        Ok(format!("release: {made} files, the same when packed again"))
+    }
+}
+
+/// What is packed.
+struct Linerate<'a> {
+    workspace: &'a Workspace,
+    target: &'static Target,
+    /// The static file.
+    binary: Vec<u8>,
+    texts: Texts,
+    /// When the sources were changed, since the epoch.
+    seconds: u64,
+}
+
+/// Writes a file into a folder.
+type Pack = fn(&Linerate<'_>, &Path) -> Result<PathBuf>;
+
+impl<'a> Linerate<'a> {
+    fn read(
+        workspace: &'a Workspace,
+        target: &'static Target,
+        binary: &Path,
+        seconds: u64,
+    ) -> Result<Self> {
+        let missing = || format!("{} is missing: run `cargo xtask dist --all`", binary.display());
+        let bytes = fs::read(binary).with_context(missing)?;
+        let texts = Texts::of(target, binary)?;
+        Ok(Self { workspace, target, binary: bytes, texts, seconds })
+    }
+
+    /// Packs it twice, in two folders; the file, if both have the same bytes.
+    fn twice(&self, pack: Pack) -> Result<PathBuf> {
+        let folders = ["pack", "pack-again"].map(|name| self.workspace.target.join(name));
+        let mut files = Vec::new();
+        for folder in &folders {
+            // What an earlier run left there would be packed, too.
+            _ = fs::remove_dir_all(folder);
+            fs::create_dir_all(folder)?;
+            files.push(pack(self, folder)?);
+        }
+        let bytes = |file: &PathBuf| {
+            fs::read(file).with_context(|| format!("{} was not written", file.display()))
+        };
+        let name = files[0].file_name().context("a file has a name")?.to_owned();
+        ensure!(
+            bytes(&files[0])? == bytes(&files[1])?,
+            "{} differs when it is packed again",
+            name.display()
+        );
+        let file = dist::folder(self.workspace).join(name);
+        fs::copy(&files[0], &file).with_context(|| format!("cannot write {}", file.display()))?;
+        for folder in folders {
+            fs::remove_dir_all(folder)?;
+        }
+        Ok(file)
+    }
+
+    /// A text of the project.
+    fn text(&self, path: &str) -> Result<String> {
+        fs::read_to_string(self.workspace.root.join(path))
+            .with_context(|| format!("cannot read {path}"))
+    }
+
+    /// When the sources were changed, in a format of date(1).
+    fn date(&self, format: &str) -> Result<String> {
+        let mut date = Command::new("date");
+        date.args(["--utc", &format!("--date=@{}", self.seconds), format]).env("LC_ALL", "C");
+        Ok(command::output(&mut date)?.trim().to_owned())
+    }
+
+    /// Name, version and machine.
+    fn name(&self) -> String {
+        format!("linerate-{VERSION}-{}-linux", self.target.name)
+    }
+}
+
+/// The time that all files have: of the last commit, or as SOURCE_DATE_EPOCH says
+/// (reproducible-builds.org/specs/source-date-epoch).
+fn seconds(workspace: &Workspace) -> Result<u64> {
+    let text = if let Ok(text) = env::var("SOURCE_DATE_EPOCH") {
+        text
+    } else {
+        let mut git = Command::new("git");
+        git.args(["log", "-1", "--format=%ct"]).current_dir(&workspace.root);
+        command::output(&mut git).context("without git set SOURCE_DATE_EPOCH")?
+    };
+    text.trim().parse().with_context(|| format!("no number of seconds: {}", text.trim()))
+}
+
+/// Of the workspace.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recipes_have_this_version_and_the_sums_of_the_licences() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let read = |path: &str| fs::read_to_string(root.join(path)).expect(path);
+        assert!(read("contrib/openwrt/Makefile").contains(&format!("PKG_VERSION:={VERSION}\n")));
+        assert!(read("docs/install.md").contains(&format!("linerate_{VERSION}_amd64.deb")));
+        let recipe = read(&format!("contrib/yocto/linerate_{VERSION}.bb"));
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let mut md5 = Command::new("md5sum");
+            let sum = command::output(md5.arg(root.join(licence))).expect("md5sum");
+            let sum = sum.split(' ').next().expect("a sum");
+            assert!(recipe.contains(&format!("file://{licence};md5={sum} ")), "{licence}");
+        }
+    }
+}

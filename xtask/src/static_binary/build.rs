@@ -1,0 +1,111 @@
+//! The one way to build a static file.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::{Context, Result, ensure};
+
+use super::elf;
+use super::target::Target;
+use crate::command;
+use crate::workspace::Workspace;
+
+/// What is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// Everything.
+    Whole,
+    /// For a small machine: without authentication.
+    Board,
+}
+
+impl Contents {
+    /// The largest file of it that is handed out.
+    pub(crate) const fn most_megabytes(self) -> f64 {
+        match self {
+            Self::Whole => 7.0,
+            Self::Board => 4.0,
+        }
+    }
+
+    /// What cargo is told.
+    fn features(self) -> &'static [&'static str] {
+        match self {
+            Self::Whole => &[],
+            Self::Board => &["--no-default-features"],
+        }
+    }
+}
+
+/// Installs Rust's library for it.
+pub(super) fn provide_library(target: &Target) -> Result<()> {
+    command::run(Command::new("rustup").args(["target", "add", target.triple]))
+}
+
+/// Builds it with symbols.
+pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) -> Result<PathBuf> {
+    let mut build = command::cargo(["rustc", "--package", "linerate", "--profile", PROFILE]);
+    build.args(contents.features()).args(["--target", target.triple, "--"]);
+    build.args(link_arguments(workspace)?);
+    build.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace, target)?.join("\x1f"));
+    let compiler = target.compiler();
+    build.env(format!("CC_{}", target.triple.replace('-', "_")), &compiler);
+    let linker = target.triple.replace('-', "_").to_uppercase();
+    build.env(format!("CARGO_TARGET_{linker}_LINKER"), &compiler);
+    command::run(build.env("AWS_LC_SYS_CFLAGS", C_FLAGS).current_dir(&workspace.root))?;
+    Ok(folder(workspace, target).join("linerate"))
+}
+
+/// Writes it to `binary` without its symbols; fails if it is not static.
+pub(super) fn strip(target: &Target, with_symbols: &Path, binary: &Path) -> Result<()> {
+    fs::create_dir_all(binary.parent().context("it has no folder")?)?;
+    command::run(Command::new(target.strip()).arg("-o").arg(binary).arg(with_symbols))?;
+    let bytes = fs::read(binary).context("cannot read what was built")?;
+    let interpreter = elf::asks_for_interpreter(&bytes).context("what was built is no program")?;
+    ensure!(!interpreter, "{} is not static", binary.display());
+    Ok(())
+}
+
+/// Where cargo puts it.
+pub(super) fn folder(workspace: &Workspace, target: &Target) -> PathBuf {
+    workspace.target.join(target.triple).join(PROFILE)
+}
+
+/// Of every crate: names of symbols that tell what a generic function is for, and no path of this
+/// machine in the file.
+fn flags(workspace: &Workspace, target: &Target) -> Result<Vec<String>> {
+    let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
+    let cargo = env::var_os("CARGO_HOME").map(PathBuf::from).or(home);
+    let mut flags = vec!["-Csymbol-mangling-version=v0".to_owned()];
+    let named = [(Some(workspace.root.clone()), "/linerate"), (cargo, "/cargo")];
+    for (folder, name) in named.into_iter().filter_map(|(folder, name)| Some((folder?, name))) {
+        let folder = folder.to_str().context("a path that is not UTF-8")?.to_owned();
+        flags.push(format!("--remap-path-prefix={folder}={name}"));
+    }
+    if target.is_glibc() {
+        flags.push("-Ctarget-feature=+crt-static".to_owned());
+    }
+    Ok(flags)
+}
+
+/// What no profile of Cargo.toml can say: without tables for unwinding, relocations in short form,
+/// and one of functions that are alike, which the linker of the toolchain can find.
+fn link_arguments(workspace: &Workspace) -> Result<Vec<String>> {
+    let ask = |what| command::output(Command::new("rustc").args(["--print", what]));
+    let (sysroot, host) = (ask("sysroot")?, ask("host-tuple")?);
+    let folder = format!("{}/lib/rustlib/{}/bin/gcc-ld", sysroot.trim(), host.trim());
+    ensure!(Path::new(&folder).is_dir(), "this Rust has no lld: {folder}");
+    let script = workspace.root.join("xtask/src/static_binary/discard.ld");
+    let (folder, script) = (format!("-B{folder}"), format!("-Wl,-T,{}", script.display()));
+    let arguments = [&folder, "-fuse-ld=lld", &script].into_iter().chain(LINKER);
+    Ok(arguments.map(|argument| format!("-Clink-arg={argument}")).collect())
+}
+
+/// Of Cargo.toml.
+const PROFILE: &str = "dist";
+/// Without an index of tables for unwinding, with DT_RELR (the generic ABI of ELF), with each
+/// function once.
+const LINKER: [&str; 3] = ["-Wl,--no-eh-frame-hdr", "-Wl,-z,pack-relative-relocs", "-Wl,--icf=all"];
+/// RSA takes none of the vectorised curves and lattices that come with it.
+const C_FLAGS: &str = "-DMY_ASSEMBLER_IS_TOO_OLD_FOR_AVX";
