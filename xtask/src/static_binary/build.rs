@@ -51,8 +51,11 @@ pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) 
     build.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace, target)?.join("\x1f"));
     let compiler = target.compiler();
     build.env(format!("CC_{}", target.triple.replace('-', "_")), &compiler);
-    let linker = target.triple.replace('-', "_").to_uppercase();
-    build.env(format!("CARGO_TARGET_{linker}_LINKER"), &compiler);
+    // Here the usual one links, since musl-gcc asks for an interpreter.
+    if !target.is_native() {
+        let linker = target.triple.replace('-', "_").to_uppercase();
+        build.env(format!("CARGO_TARGET_{linker}_LINKER"), &compiler);
+    }
     command::run(build.env("AWS_LC_SYS_CFLAGS", C_FLAGS).current_dir(&workspace.root))?;
     Ok(folder(workspace, target).join("linerate"))
 }

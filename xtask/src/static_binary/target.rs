@@ -38,7 +38,7 @@ impl Target {
         if self.is_native() { &NATIVE } else { &self.cross }
     }
 
-    /// The C compiler, which links as well.
+    /// The C compiler; that of another machine links as well.
     pub(crate) fn compiler(&self) -> String {
         match (self.is_native(), self.is_glibc()) {
             (true, true) => "gcc".to_owned(),
