@@ -175,8 +175,12 @@ mod tests {
     }
 
     fn four_rows() -> RecordSet {
-        crate::import::record::read(include_bytes!("../../tests/records/four-rows.json"))
-            .expect("records")
+        let text = include_bytes!("../../tests/records/four-rows.json");
+        let mut set = crate::import::record::read(text).expect("records");
+        for record in &mut set.records {
+            record.judgement = Some(analysis::judge(record));
+        }
+        set
     }
 
     #[test]
