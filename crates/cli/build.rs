@@ -1,4 +1,4 @@
-//! What `linerate --version` says of the build: commit, target, features.
+//! Build script: sets the commit, target and features that `linerate --version` prints.
 
 use std::env;
 use std::path::Path;
@@ -43,5 +43,5 @@ fn commit() -> Option<String> {
     git(&["log", "-1", "--abbrev=12", "--date=short", "--format=%h, %cd"])
 }
 
-/// Of Cargo.toml.
+/// The optional features of this package, as in its Cargo.toml.
 const FEATURES: [&str; 1] = ["authentication"];

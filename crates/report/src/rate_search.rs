@@ -49,7 +49,7 @@ fn percent(share: f64) -> String {
 
 /// Share of the datagrams, ten times what a trial may lose: a busy CPU loses some in a longer test.
 const ALLOWED: f64 = 0.01;
-/// Of the loss of slow trials.
+/// Loss above this multiple of that of slow trials is not by chance.
 const BY_CHANCE: f64 = 2.0;
 /// Of a rate; less is worth a word.
 const SHORT_PERCENT: u64 = 95;

@@ -108,7 +108,7 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// What to do if only so many streams fit.
+/// The advice on `-P` if only `fits` streams fit.
 fn lower(fits: u64) -> String {
     if fits == 0 { "lower -P".to_owned() } else { format!("lower -P to {}", group_thousands(fits)) }
 }

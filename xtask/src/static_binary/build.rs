@@ -105,7 +105,7 @@ fn link_arguments(workspace: &Workspace) -> Result<Vec<String>> {
     Ok(arguments.map(|argument| format!("-Clink-arg={argument}")).collect())
 }
 
-/// Of Cargo.toml.
+/// The profile of the workspace Cargo.toml that static files are built with.
 const PROFILE: &str = "dist";
 /// Without an index of tables for unwinding, with DT_RELR (the generic ABI of ELF), with each
 /// function once.

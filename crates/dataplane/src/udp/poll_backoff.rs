@@ -56,7 +56,8 @@ impl PollBackoff {
         self.sleep(now).map_or(Step::Readable, Step::SleepUntil)
     }
 
-    /// What to do after packets that left room for more: the socket is empty unless another has
+    /// The next step of a receiver whose last call read fewer packets than it had room for: the
+    /// socket is empty unless another has
     /// just come. A sleep may begin at once; readiness may be waited for only after `EAGAIN`.
     pub(super) fn pause(&mut self, now: Timestamp) -> Step {
         self.sleep(now).map_or(Step::Again, Step::SleepUntil)

@@ -68,7 +68,7 @@ fn is_path_the_limit(case: &Case<'_>) -> bool {
         })
 }
 
-/// Of the segments: a sender that sends so many again waits for the path.
+/// Least share of segments sent again at which a sender that tells nothing waits for the path.
 const MUCH: f64 = 0.001;
 /// Share of the time in which the sender's sockets had no room. To be calibrated.
 const BLOCKED: f64 = 0.10;

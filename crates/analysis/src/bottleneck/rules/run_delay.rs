@@ -45,8 +45,14 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
         others_cpu::taken(test, host).filter(|taken| *taken > others_cpu::THRESHOLDS.noticeable);
     let Some(others) = others else { return Some(found) };
     let found = found.seen(format!("other processes used {}", words::cpus(others)));
-    let found = if others >= CROWDED { for_late_answers(case, host, found) } else { found };
-    let is_late = others >= CROWDED && share >= LATE && bound::overflows_at(case, host.role());
+    let found = if others >= others_cpu::THRESHOLDS.limiting {
+        for_late_answers(case, host, found)
+    } else {
+        found
+    };
+    let is_late = others >= others_cpu::THRESHOLDS.limiting
+        && share >= LATE
+        && bound::overflows_at(case, host.role());
     Some(if is_late { Found { certainty: Certainty::Limit, ..found } } else { found })
 }
 
@@ -74,12 +80,10 @@ fn for_late_answers(case: &Case<'_>, host: &HostView<'_>, found: Found) -> Found
     }
 }
 
-/// CPUs that others take from which on they may keep a receiver waiting while it reads.
-const CROWDED: f64 = 0.30;
 /// Share of the time that a receiver waits while others run, from which on its socket overflows
 /// since nobody reads it.
 const LATE: f64 = 0.05;
-/// Of the retransmissions. Of those that follow from loss few are spurious.
+/// Least share of spurious ones among retransmissions that late acknowledgements cause.
 const NEARLY_ALL: f64 = 0.80;
 /// Retransmitted segments in a second. With a loop on the CPU of the receiver it was 450 to 550.
 const OFTEN: f64 = 20.0;

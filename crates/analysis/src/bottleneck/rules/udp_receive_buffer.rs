@@ -90,7 +90,7 @@ fn between(least: u64, most: u64) -> String {
 /// Of all datagrams of a sender that sends as much as goes. To be calibrated.
 const MUCH: f64 = 0.05;
 
-/// Of the loss: what is lost elsewhere is not cured here. To be calibrated.
+/// Least share of the lost datagrams that a full receive buffer drops where it is what limits.
 const LEAST_PART: f64 = 0.1;
 
 /// Part of the rate that was asked that did not arrive.

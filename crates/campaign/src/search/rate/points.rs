@@ -253,7 +253,7 @@ impl Points {
         }
     }
 
-    /// What was shown of `rate` if a CPU had no time in each of the longest trials of it: what
+    /// The highest rate that trials of `rate` showed, if each of the longest lacked CPU time: what
     /// arrived of them on average, what passed in a trial as long that nothing disturbed, and what
     /// earlier rows got. A shorter one at `rate` itself does not show that it passes for long.
     fn ceiling_of_disturbed(&self, rate: f64) -> f64 {

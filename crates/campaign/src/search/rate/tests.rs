@@ -349,7 +349,7 @@ impl Bucket {
     }
 }
 
-/// Of a bucket that fills, in seconds.
+/// Seconds between two trials, in which a token bucket fills.
 const BETWEEN_TRIALS: f64 = 0.05;
 
 #[test]

@@ -18,10 +18,10 @@ pub(super) fn added(script: &str, shell: Shell, program: &Command) -> String {
     }
 }
 
-/// What a command line may have, by its path: `linerate;test`.
+/// The values that completions offer, by the path of a command: `linerate;test`.
 struct Known {
     commands: Vec<String>,
-    /// Of options, by the path of their command and their spelling: `linerate;test;--engine`.
+    /// Values of each option, by the path of its command and its spelling: `linerate;test;--engine`.
     values: Vec<(String, Vec<String>)>,
 }
 
