@@ -9,7 +9,7 @@ use super::response::Control;
 use super::transfer;
 use crate::accounts::Flow;
 use crate::evidence::receivers;
-use crate::words::{percent, share};
+use crate::words::{count, percent, share};
 
 /// One direction.
 pub(super) struct Arrivals<'a> {
@@ -73,6 +73,15 @@ impl Arrivals<'_> {
     /// The window that this end advertises for one stream, in bytes.
     pub(super) fn window(&self) -> Option<u32> {
         self.receivers.iter().map(|tcp| tcp.receive_window).max().filter(|bytes| *bytes > 0)
+    }
+
+    /// The rate that a window of so many bytes for each stream allows; none: the round trip is not
+    /// told.
+    pub(super) fn bound_by_window(&self, bytes: u32) -> Option<Bound> {
+        let trip = self.least_round_trip()?;
+        let most = 8.0 * f64::from(bytes) * self.receivers.len() as f64 / trip.as_secs_f64();
+        let (bytes, each) = (count(bytes.into()), transfer::shown(trip));
+        Some(Bound::exact(most, format!("a window of {bytes} bytes each {each}")))
     }
 
     /// Segments that the sender sent again, as it says; none: it does not.

@@ -1,6 +1,7 @@
 //! `foreign-traffic`: traffic of others takes the link.
 
 use super::{Case, Found, Rule};
+use crate::accounts::Flow;
 use crate::bottleneck::silent::{self, Arrivals};
 use crate::evidence::{Flowing, HostView};
 use crate::facts::{Severity, foreign_traffic, send_blocked};
@@ -54,18 +55,18 @@ fn is_path_the_limit(case: &Case<'_>) -> bool {
     let waits = |one: &Arrivals<'_>| {
         one.standing_queue().is_some() || one.lost().is_some_and(|lost| lost >= MUCH)
     };
-    silent::wanting(case).iter().any(waits)
-        || case.wanting().any(|flow| {
-            let account = &flow.account;
-            if let Some(shares) = account.tcp.as_ref().and_then(|tcp| tcp.shares) {
-                return shares.congestion_window >= 0.5;
-            }
-            let loses = account.ledger.as_ref().is_some_and(|ledger| ledger.lost() > 0);
-            let is_full = case
-                .test
-                .is_some_and(|test| send_blocked::share(test, flow.outcome.direction) > BLOCKED);
-            loses || is_full
-        })
+    silent::wanting(case).iter().any(waits) || case.wanting().any(|flow| waits_or_loses(case, flow))
+}
+
+/// Whether a sender that reports waited for the path, or datagrams were lost.
+fn waits_or_loses(case: &Case<'_>, flow: &Flow<'_>) -> bool {
+    let account = &flow.account;
+    if let Some(shares) = account.tcp.as_ref().and_then(|tcp| tcp.shares) {
+        return shares.congestion_window >= 0.5;
+    }
+    let loses = account.ledger.as_ref().is_some_and(|ledger| ledger.lost() > 0);
+    let direction = flow.outcome.direction;
+    loses || case.test.is_some_and(|test| send_blocked::share(test, direction) > BLOCKED)
 }
 
 /// Least share of segments sent again at which a sender that tells nothing waits for the path.

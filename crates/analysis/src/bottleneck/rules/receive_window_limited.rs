@@ -39,13 +39,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 /// A sender that tells nothing fills the window that this host advertises, each round trip.
 fn of_silent_sender(arrivals: &Arrivals<'_>) -> Option<Found> {
-    let (trip, window) = arrivals.least_round_trip().zip(arrivals.window())?;
-    let streams = arrivals.receivers.len() as f64;
-    let most = 8.0 * f64::from(window) * streams / trip.as_secs_f64();
-    let filled = 8.0 * arrivals.rate / most;
-    let shown = transfer::shown(trip);
+    let window = arrivals.window()?;
+    let bound = arrivals.bound_by_window(window)?;
+    let filled = 8.0 * arrivals.rate / bound.to.bits_per_second() as f64;
     (FULL_LEAST..=FULL_MOST).contains(&filled).then(|| {
-        let arithmetic = format!("a window of {} bytes each {shown}", count(window.into()));
         let enough = (8.0 * f64::from(window)).max(LEAST_BUFFER);
         let larger = super::sysctl("net.ipv4.tcp_rmem", format!("4096 131072 {enough:.0}"));
         Found::limit(Cause::Buffer.in_words(&words::host(&Role::Here)))
@@ -53,7 +50,7 @@ fn of_silent_sender(arrivals: &Arrivals<'_>) -> Option<Found> {
             .going(arrivals.flow.outcome.direction)
             .explaining(filled.min(1.0))
             .seen(format!("{} of the window arrived in each round trip", percent(filled)))
-            .allowing(Bound::exact(most, arithmetic))
+            .allowing(bound)
             .remedy("leave -w out, and raise the kernel's maximum")
             .change(larger)
     })

@@ -45,16 +45,13 @@ fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
     let is_unscaled = OPTIONS.iter().any(|(bit, name)| *name == SCALE && options & bit == 0);
     let in_flight = arrivals.in_flight().filter(|_| is_unscaled)?;
     let filled = in_flight / f64::from(u16::MAX);
-    let trip = arrivals.least_round_trip()?;
+    let bound = arrivals.bound_by_window(u16::MAX.into())?;
     (filled >= FILLED).then(|| {
-        let streams = arrivals.receivers.len() as f64;
-        let most = 8.0 * f64::from(u16::MAX) * streams / trip.as_secs_f64();
-        let arithmetic = format!("65,535 bytes each {}", transfer::shown(trip));
         Found::limit(format!("the connection has no {SCALE}"))
             .going(arrivals.flow.outcome.direction)
             .explaining(filled.min(1.0))
             .seen(format!("{} of 65,535 bytes arrive in each round trip", percent(filled)))
-            .allowing(Bound::exact(most, arithmetic))
+            .allowing(bound)
             .remedy(remedy(case, &[SCALE]))
     })
 }
