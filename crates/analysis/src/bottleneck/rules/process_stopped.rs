@@ -4,9 +4,12 @@
 use measurement::host::counter;
 use std::time::Duration;
 
+use measurement::Ledger;
+use measurement::judgement::Place;
 use measurement::units::show_duration;
 
 use super::{Case, Found, Rule};
+use crate::accounts::Flow;
 use crate::evidence::HostView;
 use crate::facts::stopped;
 use crate::words::{self, percent};
@@ -23,10 +26,12 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let (stood, share) = (stopped::time(case.test?, host)?, stopped::share(case.test?, host)?);
     (share >= stopped::THRESHOLDS.limiting).then(|| {
-        let name = words::host(host.role());
-        Found::limit(format!("linerate on {name} was stopped repeatedly"))
+        let text = format!("linerate on {} was stopped repeatedly", words::host(host.role()));
+        let is_harmed = case.wanting().any(|flow| is_harmed(flow, host, share));
+        let found = if is_harmed { Found::limit(text) } else { Found::note(text) };
+        found
             .at(host.role())
-            .explaining(share)
+            .explaining(waited(case, host).map_or(share, |waited| waited.min(share)))
             .seen(format!(
                 "for {} ({}) it was to work or to wake, and neither ran nor waited for a CPU",
                 show_duration(whole_millis(stood)),
@@ -38,6 +43,47 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
             )
     })
 }
+
+/// Whether what is missing in a direction can come of an end that stood still for a share of the
+/// time: the kernel goes on without it, until a socket is full or empty.
+fn is_harmed(flow: &Flow<'_>, host: &HostView<'_>, stood: f64) -> bool {
+    let (sends, receives) = (flow.sender() == *host.role(), flow.receiver() == *host.role());
+    if let Some(ledger) = &flow.account.ledger {
+        return (sends && kept_back(flow) >= words::share(ledger.lost(), ledger.sent))
+            || (receives && is_lost_in_socket(ledger));
+    }
+    let shares = flow.account.tcp.as_ref().and_then(|account| account.shares);
+    // A receiver that reads late also keeps its window small, which no time tells.
+    receives || shares.is_none_or(|shares| sends && shares.application >= FELT * stood)
+}
+
+/// Share of the time for which senders waited for a host that receives; none: they do not tell.
+fn waited(case: &Case<'_>, host: &HostView<'_>) -> Option<f64> {
+    let flows = case.wanting().filter(|flow| flow.receiver() == *host.role());
+    let shares = flows.filter_map(|flow| flow.account.tcp.as_ref()?.shares);
+    shares.map(|shares| shares.receive_window + shares.send_buffer).reduce(f64::max)
+}
+
+/// Share of the rate asked that was not sent; all of it where as much as goes was asked.
+fn kept_back(flow: &Flow<'_>) -> f64 {
+    let rates = flow.outcome.asked.zip(flow.outcome.offered);
+    rates.map_or(1.0, |(asked, offered)| {
+        1.0 - words::share(offered.rate.bits_per_second(), asked.bits_per_second())
+    })
+}
+
+/// Whether a good part of the loss is in the socket of the receiver, as far as it tells.
+fn is_lost_in_socket(ledger: &Ledger) -> bool {
+    let drops = ledger.drops.iter().filter(|drop| drop.place == Place::ReceiverSocket);
+    let in_socket: u64 = drops.map(|drop| drop.datagrams).sum();
+    !ledger.receiver_told || words::share(in_socket, ledger.lost()) > SOME
+}
+
+/// Of the time that an end stood still, the part for which TCP had nothing to send from which on
+/// that did harm. To be calibrated.
+const FELT: f64 = 0.5;
+/// Share of the loss.
+const SOME: f64 = 0.10;
 
 fn whole_millis(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))

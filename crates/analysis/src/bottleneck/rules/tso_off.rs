@@ -1,6 +1,6 @@
 //! `tso-off`: CPUs cut TCP into segments.
 
-use measurement::Work;
+use measurement::{Certainty, Work};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload, frames};
@@ -56,6 +56,11 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         .collect();
     let found = found.at(device.host.role()).seen(shown.join(", ")).seen(cost(device));
     Some(with_remedy(found, device, if could { Offload::Off } else { Offload::Missing }))
+}
+
+/// Whether a CPU without time left makes the segments of the test one by one.
+pub(super) fn limits(case: &Case<'_>) -> bool {
+    check(case).iter().any(|found| found.certainty == Certainty::Limit)
 }
 
 fn with_remedy(found: Found, device: &Device<'_, '_>, tso: Offload) -> Found {
