@@ -46,8 +46,15 @@ pub(super) enum Closeness {
 }
 
 /// Whether far more arrived than a finding allows at most: then it is not what bounds.
-/// So is a little loss under a congestion control that bears it.
+/// So is a little loss under a congestion control that bears it. A filter that drops what exceeds a
+/// rate is not refuted by a bound by loss: it drops many segments at once.
 pub(super) fn is_refuted(case: &Case<'_>, finding: &Finding) -> bool {
+    if causes::is_of_a_filter(finding.rule) && finding.share >= ALL {
+        let transfers = of_direction(case, finding.direction);
+        if transfers.iter().any(Transfer::loses_much) {
+            return false;
+        }
+    }
     let Some(bound) = finding.effect.bound() else {
         let transfers = of_direction(case, finding.direction);
         let is_loss = matches!(finding.effect, Effect::Loss) && !transfers.is_empty();
@@ -169,6 +176,8 @@ fn flows<'c>(
     case.wanting().filter(is_of)
 }
 
+/// Share of the loss that a filter dropped: it is all of it.
+const ALL: f64 = 0.90;
 /// A bound of at most so many times what arrived explains it exactly: two of them are equal.
 const EQUAL: f64 = 1.10;
 /// A bound of at most so many times what arrived explains it.

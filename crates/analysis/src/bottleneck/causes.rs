@@ -377,6 +377,11 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
     }
 }
 
+/// Whether `rule` counts what a packet filter or a policer drops.
+pub(super) const fn is_of_a_filter(rule: RuleId) -> bool {
+    matches!(rule, IngressDrops | InputDrops | ForwardDrops | OutputDrops)
+}
+
 /// Whether one end sees by `rule` a limit that is at the other: waits of a sender, a rate that
 /// was not sent, loss.
 pub(super) const fn is_seen_from_the_other_end(rule: RuleId) -> bool {

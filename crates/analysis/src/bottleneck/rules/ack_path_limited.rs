@@ -34,7 +34,12 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         return None;
     }
     let waited = transfer.standing_queue();
-    let certainty = if waited.is_some() { Certainty::Limit } else { Certainty::Candidate };
+    // What fills a hole is acknowledged with all that waited behind it.
+    let is_data_lost = transfer.sent_again() * (1.0 - transfer.spurious()) >= LOST;
+    let certainty = match waited {
+        Some(_) if !is_data_lost => Certainty::Limit,
+        _ => Certainty::Candidate,
+    };
     let text = "acknowledgements are delayed or lost on the reverse path";
     let found = Found::new(certainty, text.to_owned())
         .going(transfer.flow.outcome.direction)
@@ -70,6 +75,9 @@ fn rare(case: &Case<'_>, transfer: &Transfer<'_>, all: Acknowledgements) -> Opti
 
 /// Share of the acknowledgements. The kernel itself drops none of them.
 const NOTICED: f64 = 0.05;
+/// Share of the data that was lost, and not late, from which on the way of the data is to be looked
+/// at first.
+const LOST: f64 = 0.01;
 /// Bytes that GRO joins at most (`GRO_LEGACY_MAX_SIZE`, linux/netdevice.h), and a tenth more: a
 /// receiver acknowledges each of them (RFC 9293, 3.8.6.3).
 const LARGEST_PACKET: u64 = 72_000;
