@@ -6,9 +6,9 @@ use crate::bottleneck::silent::{self, Arrivals};
 use crate::evidence::{Flowing, HostView};
 use crate::facts::{Severity, foreign_traffic, send_blocked};
 use crate::words::{self, percent};
-use measurement::ByteSize;
 #[cfg(test)]
 use measurement::host::counter;
+use measurement::{ByteSize, Certainty};
 
 pub(super) const RULE: Rule = Rule { page: &foreign_traffic::PAGE, check };
 
@@ -33,7 +33,9 @@ fn finding(case: &Case<'_>, host: &HostView<'_>, name: &str) -> Option<Found> {
         Flowing::Out => "sent",
     };
     let text = format!("cross traffic on {name} of {}", words::host(host.role()));
-    let is_limit = severity == Severity::Limiting && is_path_the_limit(case);
+    // It may have filled the queue before the handshake, so that no round trip is shorter.
+    let crowds_out = part >= NEARLY_ALL && !silent::wanting(case).is_empty();
+    let is_limit = severity == Severity::Limiting && (crowds_out || is_path_the_limit(case));
     let found = if is_limit { Found::limit(text) } else { Found::candidate(text) };
     let found = found
         .at(host.role())
@@ -46,6 +48,11 @@ fn finding(case: &Case<'_>, host: &HostView<'_>, name: &str) -> Option<Found> {
         ))
         .remedy(format!("stop the other traffic on {name}, or test again when it is idle"));
     Some(found)
+}
+
+/// Whether cross traffic is what the test lacks.
+pub(super) fn limits(case: &Case<'_>) -> bool {
+    check(case).iter().any(|found| found.certainty == Certainty::Limit)
 }
 
 /// Whether the sender waited for the path, or the path lost datagrams: then what others send
@@ -69,6 +76,8 @@ fn waits_or_loses(case: &Case<'_>, flow: &Flow<'_>) -> bool {
     loses || case.test.is_some_and(|test| send_blocked::share(test, direction) > BLOCKED)
 }
 
+/// Share of what an interface carries that leaves hardly anything to the test.
+const NEARLY_ALL: f64 = 0.90;
 /// Least share of segments sent again at which a sender that tells nothing waits for the path.
 const MUCH: f64 = 0.001;
 /// Share of the time in which the sender's sockets had no room. To be calibrated.

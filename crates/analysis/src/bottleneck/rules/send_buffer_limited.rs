@@ -2,7 +2,7 @@
 
 use measurement::{Bound, Certainty, Role};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Found, Page, Rule, RuleId, foreign_traffic};
 use crate::bottleneck::in_flight::{self, Windows};
 use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
@@ -32,11 +32,14 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 fn check(case: &Case<'_>) -> Vec<Found> {
     let told = transfer::wanting(case);
     let told = told.iter().filter_map(|transfer| finding(case, transfer));
-    told.chain(silent::wanting(case).iter().filter_map(of_silent_sender)).collect()
+    let silent = silent::wanting(case);
+    let alone = silent.iter().filter(|_| !foreign_traffic::limits(case));
+    told.chain(alone.filter_map(of_silent_sender)).collect()
 }
 
 /// A sender that tells nothing sends as much in each round trip, evenly, loses nothing and finds no
-/// queue, and the window that it is offered has room: what it may have under way is its own limit.
+/// queue, and the window that it is offered has room: what it may have under way is its own limit,
+/// unless cross traffic keeps a queue full all the time.
 fn of_silent_sender(arrivals: &Arrivals<'_>) -> Option<Found> {
     let in_flight = arrivals.in_flight().filter(|_| arrivals.is_even())?;
     let loses = arrivals.lost().is_none_or(|lost| lost > LITTLE);
