@@ -57,8 +57,21 @@ fn vanished<'a>(record: &TestRecord, host: &HostView<'a>) -> Option<Ingress<'a>>
             .saturating_sub(sum(counter::IP_IN_RECEIVES.each().to_vec()))
             .saturating_sub(dropped.max(backlog))
     });
-    let packets = packets.or_fewer(other_frames(host));
+    let packets =
+        if are_large(host, packets) { packets } else { packets.or_fewer(other_frames(host)) };
     (packets.least > 0).then_some(Ingress { interface, source: VANISHED, packets })
+}
+
+/// Whether what vanished has more bytes than frames of other protocols have.
+fn are_large(host: &HostView<'_>, vanished: Growth) -> bool {
+    let sum = |each| host.each(each).iter().map(|(_, grown)| grown).sum::<u64>();
+    let octets = counter::IP_IN_OCTETS.each().into_iter();
+    let octets = octets.filter_map(|counter| host.growth(counter)).reduce(u64::saturating_add);
+    octets.filter(|octets| *octets > 0).is_some_and(|octets| {
+        let headers = ETHERNET_HEADER.saturating_mul(sum(counter::INTERFACE_RX_PACKETS));
+        let bytes = sum(counter::INTERFACE_RX_BYTES).saturating_sub(headers.saturating_add(octets));
+        vanished.most > 0 && bytes / vanished.most > LARGEST_OTHER
+    })
 }
 
 /// Frames of other protocols than IP that a host receives meanwhile, at most.
@@ -122,6 +135,10 @@ const STACKED: [&str; 10] =
     ["bond", "team", "bridge", "vlan", "macvlan", "macvtap", "ipvlan", "vrf", "openvswitch", "dsa"];
 /// Frames of other protocols than IP: ARP, LLDP, spanning tree.
 const OTHERS_EACH_SECOND: u64 = 4;
+/// Bytes of the largest of them that are usual: LLDP.
+const LARGEST_OTHER: u64 = 1_000;
+/// Bytes of an Ethernet header, which interfaces count and IP does not.
+const ETHERNET_HEADER: u64 = 14;
 /// So few packets on another interface are none of the test.
 const OTHER_FRAMES: u64 = 50;
 
@@ -149,6 +166,22 @@ mod tests {
         let mut record = test_record::udp();
         vanish(&mut record);
         assert_eq!(packets(&record), Some(Growth { least: 45_674, most: 45_718 }));
+    }
+
+    #[test]
+    fn few_large_packets_are_none_of_other_protocols() {
+        let few = |octets: u64| {
+            let mut record = test_record::tcp();
+            test_record::in_software(&mut record);
+            let host = test_record::host(&mut record, &Role::Peer);
+            test_record::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), 3_000);
+            test_record::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 120_042_000);
+            test_record::grow(host, counter::IP_IN_RECEIVES.v4, 2_985);
+            test_record::grow(host, counter::IP_IN_OCTETS.v4, octets);
+            packets(&record)
+        };
+        assert_eq!(few(119_999_000), None, "15 frames of less than 100 bytes");
+        assert!(few(119_400_000).is_some(), "15 packets of 40 kB");
     }
 
     #[test]

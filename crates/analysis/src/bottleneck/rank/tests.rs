@@ -262,6 +262,59 @@ const FAULTS: &[Fault] = &[
         rules: &[RuleId::SingleThreadSaturated],
         host: Some(Role::Peer),
     },
+    Fault {
+        name: "loss on the path, to a receiver that stands still and whose socket holds it all",
+        record: test_record::udp,
+        spoil: |record| {
+            test_record::lose(record, 20_000);
+            test_record::host(record, &Role::Peer).still_seconds = 2.0;
+        },
+        rules: &[RuleId::UdpPathLoss],
+        host: None,
+    },
+    Fault {
+        name: "a filter that drops, from a sender that stands still while its socket sends",
+        record: test_record::tcp,
+        spoil: |record| {
+            test_record::send_again(record, 3_000, 0);
+            record.outcome.directions[0].retransmits = Some(3_000);
+            test_record::filter(record, &Role::Peer, 3_000);
+            test_record::host(record, &Role::Here).still_seconds = 2.0;
+        },
+        rules: &[RuleId::InputDrops],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "segments made one by one, on a CPU of which a loop has half",
+        record: test_record::tcp,
+        spoil: |record| {
+            record.hosts[0].inventory.interfaces[0]
+                .offloads
+                .insert("tx-tcp-segmentation".to_owned(), "off".to_owned());
+            let host = test_record::host(record, &Role::Here);
+            test_record::fill(host, 0.99);
+            test_record::grow(host, counter::CPU_USER.on(0), 5_500_000_000);
+            test_record::grow(host, counter::CPU_SOFTIRQ.on(0), 1_500_000_000);
+            test_record::grow(host, counter::TASK_WAIT.on(77), 4_500_000_000);
+            test_record::grow(host, counter::TASK_RUN.on(77), 5_000_000_000);
+            test_record::occupy(record, &Role::Here, 0.99);
+        },
+        rules: &[RuleId::TsoOff],
+        host: Some(Role::Here),
+    },
+    Fault {
+        name: "a queue that drops data, so that acknowledgements stand for more",
+        record: test_record::tcp,
+        spoil: |record| {
+            test_record::send_again(record, 8_000, 0);
+            let tcp = test_record::sent(record);
+            (tcp.rtt_micros, tcp.min_rtt_micros, tcp.segments_in) = (40_000, 200, 9_000);
+            let stream = record.reported.streams[0].counted.as_mut().expect("reported");
+            stream.tcp.as_mut().expect("TCP").segments_out = 10_000;
+        },
+        rules: &[RuleId::PathRateLimit],
+        host: None,
+    },
 ];
 
 fn ask(record: &mut TestRecord, bytes: u64) {

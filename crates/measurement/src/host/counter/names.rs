@@ -328,6 +328,8 @@ macro_rules! ip_extended {
 }
 
 ip_extended! {
+    /// Bytes of IP packets received.
+    IP_IN_OCTETS = "InOctets";
     /// IP packets without a route.
     IP_IN_NO_ROUTES = "InNoRoutes";
     /// IP packets that are shorter than their length field says.
