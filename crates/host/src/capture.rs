@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use measurement::Timestamp;
+use measurement::{Timestamp, json};
 
 use crate::inventory::answers::{self, KernelAnswers};
 use crate::{Entry, Subject, Tree, Watch, inventory};
@@ -70,8 +70,8 @@ impl Capture {
         for (path, entry) in &self.entries {
             append(&mut archive, path, entry)?;
         }
-        let mut answers = serde_json::to_vec_pretty(&self.answers)?;
-        answers.push(b'\n');
+        let mut answers = Vec::new();
+        json::write_indented(&self.answers, &mut answers)?;
         append(&mut archive, answers::PATH, &Entry::File(answers))?;
         archive.into_inner()?.flush()
     }

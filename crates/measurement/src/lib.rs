@@ -14,6 +14,7 @@ pub mod engine;
 pub mod environment;
 pub mod exchange;
 pub mod host;
+pub mod json;
 pub mod judgement;
 mod limits;
 pub mod outcome;

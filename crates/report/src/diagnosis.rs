@@ -4,10 +4,10 @@
 use std::io::{self, Write};
 
 use measurement::verdict::Finding;
-use measurement::{Gap, Inventory, RecordSet};
+use measurement::{Gap, Inventory, RecordSet, json};
 use serde::Serialize;
 
-use crate::{host, json, terminal, verdict};
+use crate::{host, terminal, verdict};
 
 /// Writes for people what would limit tests of a host, and which sources could not be read
 /// (`gaps`).

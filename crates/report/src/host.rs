@@ -4,11 +4,10 @@ use std::io::{self, Write};
 
 use measurement::host::{ControlGroup, Cpu, Irq, Pipeline, Route};
 use measurement::units::group_thousands;
-use measurement::{BitRate, Gap, Inventory};
+use measurement::{BitRate, Gap, Inventory, json};
 use serde::Serialize;
 
 use crate::columns::{Cell, Columns, Emphasis};
-use crate::json;
 
 mod interfaces;
 mod settings;

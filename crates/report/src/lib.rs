@@ -14,7 +14,6 @@ mod histogram;
 pub mod host;
 pub mod import;
 pub mod iperf3;
-pub mod json;
 mod judgement;
 pub mod latency;
 mod notes;

@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
-use measurement::Page;
+use measurement::{Page, json};
 
 use crate::columns::{Emphasis, paint};
-use crate::json;
 
 /// Writes the manual page of a rule of the analysis for a terminal, as `linerate explain RULE`
 /// does.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{anyhow, ensure};
+use measurement::json::{value, write_indented};
 use measurement::{Attribution, Page, Profile, RecordSet, RuleId};
 use report::export::Diagnosis;
 use report::import::{self, Content, ImportError, Imported, Table};
@@ -101,7 +102,7 @@ fn explain_profile(
     }
     let attribution = attribute(profile, flags);
     match form {
-        Form::Json => print_value(&profile_value(&attribution, unread)?)?,
+        Form::Json => print_value(&profile_value(&attribution, unread))?,
         Form::Text => output::print_table(|out| {
             report::headline::write(&attribution, out)?;
             report::tables::write_unread(unread, out)
@@ -145,22 +146,23 @@ fn attribute(profile: &Profile, flags: &ExplainFlags) -> Attribution {
     campaign::attribute(profile, flags.architecture.as_deref(), flags.rate)
 }
 
-fn profile_value(attribution: &Attribution, unread: &[usize]) -> anyhow::Result<Value> {
-    let mut value = serde_json::to_value(attribution)?;
+fn profile_value(attribution: &Attribution, unread: &[usize]) -> Value {
+    let mut value = value(attribution);
     if !unread.is_empty() {
         value["unread_lines"] = json!(unread);
     }
-    Ok(value)
+    value
 }
 
 fn table_value(table: &AttributedTable) -> Value {
     let AttributedTable { line, heading, attribution } = table;
-    json!({ "line": line, "heading": heading, "attribution": attribution })
+    json!({ "line": line, "heading": heading, "attribution": value(attribution) })
 }
 
 fn print_value(value: &Value) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
-    output::print_text(format!("{text}\n").as_bytes())
+    let mut text = Vec::new();
+    write_indented(value, &mut text)?;
+    output::print_text(&text)
 }
 
 /// All of them in one file: programs that read it add up lines that are alike.

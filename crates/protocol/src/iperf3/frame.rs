@@ -148,8 +148,7 @@ impl FrameReader {
 
 /// Appends a JSON message: its length in four bytes, then the text.
 pub(super) fn write_json(out: &mut Vec<u8>, json: &impl serde::Serialize) {
-    let text = serde_json::to_vec(json).expect("maps with string keys always serialise");
-    write_text(out, &text);
+    write_text(out, &measurement::json::text(json));
 }
 
 /// Appends a message whose JSON text exists already: its length in four bytes, then the text.

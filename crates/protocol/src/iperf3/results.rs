@@ -110,7 +110,7 @@ impl Results {
         let counted = self.streams.iter().filter_map(|stream| stream.counted);
         let streams: Vec<_> = counted.map(WireStreamSample::from).collect();
         if !streams.is_empty() {
-            object["linerate"] = json!(Truth {
+            object["linerate"] = measurement::json::value(&Truth {
                 streams,
                 shared: &self.shared,
                 pacing: self.pacing.as_deref().cloned().map(WirePacing::from),
@@ -226,7 +226,7 @@ enum Detail {
 }
 
 fn to_text(document: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(document).expect("maps with string keys always serialise")
+    measurement::json::text(document)
 }
 
 fn has_too_many(list: &str) -> bool {

@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
-use measurement::RecordSet;
+use measurement::{RecordSet, json};
 
 use super::{Audience, Export};
-use crate::json;
 
 /// Output format `json`: one indented JSON object. It is a `TestRecord` if there is one record
 /// and no error, else a `RecordSet` with all of them.

@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
-use measurement::RecordSet;
+use measurement::{RecordSet, json};
 
 use super::{Audience, Export};
-use crate::json;
 
 /// Output format `json-compact`: the object of [`Json`](super::Json) on one line, without spaces.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +26,7 @@ impl Export for JsonCompact {
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         match &records.records[..] {
             [record] if records.error.is_none() => json::write(record, out)?,
-            _ => json::write(records, out)?,
+            _ => json::write_records(records, out)?,
         }
         writeln!(out)
     }

@@ -4,10 +4,9 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use measurement::{RecordSet, RunEvent};
+use measurement::{RecordSet, RunEvent, json};
 
 use super::{Audience, Export};
-use crate::json;
 
 /// Output format `json-stream`: one JSON object per line, for each event of a run ([`RunEvent`]).
 #[derive(Clone, Copy, Debug)]

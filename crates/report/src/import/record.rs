@@ -10,7 +10,7 @@ use std::io::Read;
 
 use measurement::host::is_shown;
 use measurement::record::{RecordSchema, RecordSetSchema, RunError};
-use measurement::{RecordSet, TestRecord};
+use measurement::{RecordSet, TestRecord, json};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error as SchemaError;
@@ -55,11 +55,11 @@ pub fn read(bytes: &[u8]) -> Result<RecordSet, RecordError> {
     if text.starts_with(FIRST_EVENT) {
         return read_events(&text);
     }
-    let as_set = match serde_json::from_str(&text) {
+    let as_set = match json::records(&text) {
         Ok(set) => return Ok(set),
         Err(error) => error,
     };
-    let as_one = match serde_json::from_str::<TestRecord>(&text) {
+    let as_one = match json::record(&text) {
         Ok(record) => return Ok(RecordSet::new(vec![record])),
         Err(error) => error,
     };

@@ -140,7 +140,7 @@ impl Report for JsonReport {
             self.summarise(&record.course(), &peer_results(record));
         }
         // A record always serialises: its keys are strings and its numbers finite.
-        let truth = report::json::value(record);
+        let truth = measurement::json::value(record);
         self.json.truth(&truth);
     }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use measurement::json::value;
 use measurement::outcome::Ending;
 use measurement::record::Neighbour;
 use measurement::units::{group_thousands, show_duration};
@@ -182,13 +183,13 @@ impl Log for Json {
 
     fn began(&self, peer: &Peer, plan: &TestPlan) {
         if self.verbose {
-            self.write(json!({"event": "began", "peer": peer, "plan": plan}));
+            self.write(json!({"event": "began", "peer": peer, "plan": value(plan)}));
         }
     }
 
     fn ended(&self, served: &Served) {
         if !served.streams.is_empty() {
-            return self.write(json!({"event": "ended", "test": served}));
+            return self.write(json!({"event": "ended", "test": value(served)}));
         }
         let client = served.peer.address;
         let text = match &served.ending {
@@ -198,8 +199,7 @@ impl Log for Json {
         let reason = served.refusal.map_or("failed", Refusal::name);
         let why = json!({"reason": reason, "text": text});
         let (peer, plan) = (&served.peer, &served.plan);
-        let event =
-            json!({"event": "refused", "client": client, "why": why, "peer": peer, "plan": plan});
+        let event = json!({"event": "refused", "client": client, "why": why, "peer": peer, "plan": value(plan)});
         self.write_throttled(event);
     }
 

@@ -1,39 +1,68 @@
-//! Values as JSON. All that is written goes through one serializer, and is indented afterwards: a
-//! second one would be a second copy of the code that writes a record.
+//! The types of this crate as JSON. Every other crate that reads or writes them is built upon this
+//! one: the code for [`RecordSet`] and all that it contains is compiled here, once, for the one
+//! reader ([`records`]) and the one writer ([`write_records`]). A further one, e.g. a
+//! `serde_json::to_value` or `to_vec` of a record, would be a second copy of it.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Writes a value as JSON on one line, without a newline at the end.
+use crate::{RecordSet, TestRecord};
+
+/// Reads a set of records.
+///
+/// # Errors
+/// What serde_json says about text that is no such set.
+pub fn records(text: &str) -> serde_json::Result<RecordSet> {
+    serde_json::from_str(text)
+}
+
+/// Reads a record.
+///
+/// # Errors
+/// What serde_json says about text that is no record.
+pub fn record(text: &str) -> serde_json::Result<TestRecord> {
+    serde_json::from_str(text)
+}
+
+/// Writes a set of records on one line, without a newline at the end.
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub(crate) fn write(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
+pub fn write_records(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    write(records, out)
+}
+
+/// Writes a value on one line, without a newline at the end.
+///
+/// # Errors
+/// An error of writing to `out`; a map whose keys are no strings.
+pub fn write(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
     Ok(serde_json::to_writer(out, value)?)
+}
+
+/// A value as the text of its JSON; empty if it cannot be written, as a map whose keys are no
+/// strings.
+pub fn text(value: &(impl Serialize + ?Sized)) -> Vec<u8> {
+    let mut text = Vec::new();
+    write(value, &mut text).map(|()| text).unwrap_or_default()
+}
+
+/// A value as a tree of JSON; null if it cannot be written, as a map whose keys are no strings.
+pub fn value(value: &(impl Serialize + ?Sized)) -> Value {
+    serde_json::from_slice(&text(value)).unwrap_or_default()
 }
 
 /// Writes a value as JSON that is indented by two blanks, and a newline.
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub(crate) fn write_indented(
-    value: &(impl Serialize + ?Sized),
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write_indented(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
     let mut indented = Indented { out, text: Vec::new(), depth: 0, place: Place::Between };
     write(value, &mut indented)?;
     indented.text.push(b'\n');
     indented.pass_on()
-}
-
-/// A value as a tree of JSON; null if its JSON cannot be written, as that of a map whose keys are
-/// no strings.
-pub fn value(value: &impl Serialize) -> Value {
-    let mut text = Vec::new();
-    let written = write(value, &mut text);
-    written.ok().and_then(|()| serde_json::from_slice(&text).ok()).unwrap_or_default()
 }
 
 /// Indents JSON without blanks that is written to it.
