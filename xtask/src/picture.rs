@@ -6,18 +6,16 @@
 mod screen;
 mod svg;
 
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use lab::{Access, LinkSpec, Rate, Routed, Shape};
-use testbed::port;
-use testbed::process::Running;
+use lab::Access;
 
 use self::svg::Scheme;
 use crate::generated::{self, File};
+use crate::hosts::home::Home;
 use crate::output::say;
 use crate::workspace::Workspace;
 
@@ -40,9 +38,9 @@ impl Picture {
             Some(path) => path,
             None => workspace.build_release()?,
         };
-        let path = home_line()?;
-        let server = serve(&path, &program)?;
-        let screens = WIDTHS.map(|width| screen_of(&path, &program, width));
+        let home = Home::new()?;
+        let server = home.serve(&program)?;
+        let screens = WIDTHS.map(|width| screen_of(&home, &program, width));
         thread::spawn(move || server.stop()).join().ok().context("the server did not stop")??;
         let mut files = Vec::new();
         for (width, screen) in WIDTHS.into_iter().zip(screens) {
@@ -59,38 +57,17 @@ impl Picture {
     }
 }
 
-/// A host behind the router of a home, whose line has a rate in each direction, and a server.
-fn home_line() -> Result<Routed> {
-    let path = Routed::create(&LinkSpec::default())?;
-    for (end, rate) in [(&path.router_near, DOWN), (&path.router_far, UP)] {
-        let rate = Rate::from_bits_per_second(rate).context("the rate of the line is zero")?;
-        end.add_shaper(&Shape::with_rate(rate))?;
-    }
-    Ok(path)
-}
-
-/// The server at the far end.
-fn serve(path: &Routed, program: &Path) -> Result<Running> {
-    let mut serve = path.far.command(program);
-    serve.args(["serve", "--quiet"]);
-    let mut server = Running::silent(serve)?;
-    port::await_listener(Some(&path.far), PORT, &mut server)?;
-    Ok(server)
-}
-
-/// What is typed on the near host, and what it prints on a terminal of so many columns.
-fn screen_of(path: &Routed, program: &Path, width: usize) -> Result<(String, String)> {
-    let typed = format!("linerate test {}", path.far.ipv4());
-    say(format!("$ {typed} # {width} columns"));
-    let mut test = path.near.command(program);
-    // The screen has commands that begin as this one was typed.
-    test.arg0("linerate");
+/// What is typed at home, and what it prints on a terminal of so many columns.
+fn screen_of(home: &Home, program: &Path, width: usize) -> Result<(String, String)> {
+    let words = format!("test {}", home.server());
+    say(format!("$ linerate {words} # {width} columns"));
+    let mut test = home.typed(program, &words, width);
     // As on a terminal: without a line for each interval.
-    test.args(typed.split(' ').skip(1)).args(["--color", "always", "--quiet"]);
-    let ended = test.env("COLUMNS", width.to_string()).output().context("cannot run the test")?;
+    test.args(["--color", "always", "--quiet"]);
+    let ended = test.output().context("cannot run the test")?;
     ensure!(ended.status.success(), "the test ended with {}", ended.status);
     let printed = String::from_utf8(ended.stdout).context("the test did not print UTF-8")?;
-    Ok((typed, printed))
+    Ok((format!("linerate {words}"), printed))
 }
 
 fn file(width: usize, scheme: Scheme) -> String {
@@ -101,11 +78,6 @@ fn file(width: usize, scheme: Scheme) -> String {
 const WIDTHS: [usize; 3] = [60, 80, 120];
 const OF_README: usize = 80;
 const README_FILE: &str = "docs/picture.svg";
-/// Of the line, in bit/s: those of many homes, and far below what two CPUs move.
-const DOWN: u64 = 100_000_000;
-const UP: u64 = 20_000_000;
-/// The usual one, so that the command can be typed as it is shown.
-const PORT: u16 = 5201;
 
 #[cfg(test)]
 mod tests {
