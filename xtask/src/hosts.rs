@@ -1,5 +1,6 @@
 //! Hosts, a server on one of them, and a client whose record is read.
 
+pub(crate) mod home;
 pub(crate) mod plant;
 pub(crate) mod standstill;
 

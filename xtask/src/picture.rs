@@ -1,62 +1,83 @@
-//! `picture`: the screen of a test as docs/picture.svg, for README.md.
+//! `picture`: the screen of a test as docs/picture.svg, for README.md, and in docs/screens at three
+//! widths, for light and dark pages.
 //!
-//! What it shows is a run: two hosts in namespaces, with a shaped link between them.
+//! What they show are runs: two hosts in namespaces, with a router between them that shapes.
 
 mod screen;
 mod svg;
 
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use lab::{Access, Link, LinkSpec, Rate, Shape};
-use testbed::port;
-use testbed::process::Running;
+use lab::Access;
 
+use self::svg::Scheme;
 use crate::generated::{self, File};
+use crate::hosts::home::Home;
 use crate::output::say;
 use crate::workspace::Workspace;
 
-/// Runs a test over a shaped link and writes its screen to docs/picture.svg
+/// Runs tests through a router that shapes and writes their screens to docs/picture.svg and
+/// docs/screens
 #[derive(Debug, Args)]
-pub(crate) struct Picture {}
+pub(crate) struct Picture {
+    /// Program that is shown [default: built from this tree]
+    #[arg(long, value_name = "FILE")]
+    linerate: Option<PathBuf>,
+}
 
 impl Picture {
-    #[expect(clippy::unused_self, reason = "each task is run by its value")]
     pub(crate) fn run(self) -> Result<String> {
         if let Access::Forbidden { reason } = lab::prepare() {
             bail!("a picture takes network namespaces: {reason}");
         }
         let workspace = Workspace::find()?;
-        let program = workspace.build_release()?;
-        let rate = Rate::from_bits_per_second(RATE).context("the rate of the link is zero")?;
-        let spec = LinkSpec { shape: Some(Shape::with_rate(rate)), ..LinkSpec::default() };
-        let path = Link::create(&spec)?;
-        let mut serve = path.far.command(&program);
-        serve.args(["serve", "--quiet"]);
-        let mut server = Running::silent(serve)?;
-        port::await_listener(Some(&path.far), PORT, &mut server)?;
-        let typed = format!("linerate test {}", path.far.ipv4());
-        say(format!("$ {typed}"));
-        let mut test = path.near.command(&program);
-        // As on a terminal: without a line for each interval.
-        test.args(typed.split(' ').skip(1)).args(["--color", "always", "--quiet"]);
-        let ended = test.output().context("cannot run the test")?;
-        ensure!(ended.status.success(), "the test ended with {}", ended.status);
+        let program = match self.linerate {
+            Some(path) => path,
+            None => workspace.build_release()?,
+        };
+        let home = Home::new()?;
+        let server = home.serve(&program)?;
+        let screens = WIDTHS.map(|width| screen_of(&home, &program, width));
         thread::spawn(move || server.stop()).join().ok().context("the server did not stop")??;
-        let printed = String::from_utf8(ended.stdout).context("the test did not print UTF-8")?;
-        let lines = screen::lines(&format!("$ {typed}\n{printed}"));
-        let file = File { path: FILE.to_owned(), text: svg::draw(&typed, &lines) };
-        generated::write(&workspace.root, &[file])?;
-        Ok(format!("picture: {} lines", lines.len()))
+        let mut files = Vec::new();
+        for (width, screen) in WIDTHS.into_iter().zip(screens) {
+            let (typed, printed) = screen?;
+            let lines = screen::lines(&format!("$ {typed}\n{printed}"), width);
+            let drawn = |path, scheme| File { path, text: svg::draw(&typed, &lines, scheme) };
+            files.extend([Scheme::Light, Scheme::Dark].map(|one| drawn(file(width, one), one)));
+            if width == OF_README {
+                files.push(drawn(README_FILE.to_owned(), Scheme::OfTheReader));
+            }
+        }
+        generated::write(&workspace.root, &files)?;
+        Ok(format!("picture: {} files", files.len()))
     }
 }
 
-const FILE: &str = "docs/picture.svg";
-/// Of the link, in bit/s: far below what two CPUs move.
-const RATE: u64 = 600_000_000;
-/// The usual one, so that the command can be typed as it is shown.
-const PORT: u16 = 5201;
+/// What is typed at home, and what it prints on a terminal of so many columns.
+fn screen_of(home: &Home, program: &Path, width: usize) -> Result<(String, String)> {
+    let words = format!("test {}", home.server());
+    say(format!("$ linerate {words} # {width} columns"));
+    let mut test = home.typed(program, &words, width);
+    // As on a terminal: without a line for each interval.
+    test.args(["--color", "always", "--quiet"]);
+    let ended = test.output().context("cannot run the test")?;
+    ensure!(ended.status.success(), "the test ended with {}", ended.status);
+    let printed = String::from_utf8(ended.stdout).context("the test did not print UTF-8")?;
+    Ok((format!("linerate {words}"), printed))
+}
+
+fn file(width: usize, scheme: Scheme) -> String {
+    format!("docs/screens/test-{width}-{}.svg", scheme.name())
+}
+
+/// Columns of terminals: half of a screen, the usual one, a wide one.
+const WIDTHS: [usize; 3] = [60, 80, 120];
+const OF_README: usize = 80;
+const README_FILE: &str = "docs/picture.svg";
 
 #[cfg(test)]
 mod tests {
@@ -64,8 +85,8 @@ mod tests {
 
     use super::*;
 
-    fn texts() -> Vec<String> {
-        let path = format!("{}/../{FILE}", env!("CARGO_MANIFEST_DIR"));
+    fn texts(path: &str) -> Vec<String> {
+        let path = format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"));
         let svg = fs::read_to_string(path).expect("cargo xtask picture has written it");
         let document = roxmltree::Document::parse(&svg).expect("it is well-formed");
         let lines = document.descendants().filter(|node| node.has_tag_name("text"));
@@ -77,14 +98,20 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_is_that_of_a_test_with_four_rows() {
-        let lines = texts();
-        assert!(lines[0].starts_with("$ linerate test "), "{lines:?}");
-        for row in ["TCP send", "TCP receive", "UDP send", "UDP receive"] {
-            let row = lines.iter().find(|line| line.trim_start().starts_with(row)).expect(row);
-            assert!(row.contains("bit/s"), "{row}");
-            let stamp = row.split_whitespace().last();
-            assert!(["VALID", "SUSPECT"].map(Some).contains(&stamp), "{row}");
+    fn pictures_are_those_of_a_test_with_four_rows() {
+        let schemes = [Scheme::Light, Scheme::Dark];
+        let files = WIDTHS.iter().flat_map(|width| schemes.map(|scheme| file(*width, scheme)));
+        for path in files.chain([README_FILE.to_owned()]) {
+            let lines = texts(&path);
+            assert!(lines[0].starts_with("$ linerate test "), "{lines:?}");
+            assert!(lines.iter().any(|line| line.trim_start().starts_with("LIMIT")), "{lines:?}");
+            assert!(!lines.contains(&screen::CUT.to_owned()), "{lines:?}");
+            for row in ["TCP send", "TCP receive", "UDP send", "UDP receive"] {
+                let row = lines.iter().find(|line| line.trim_start().starts_with(row)).expect(row);
+                assert!(row.contains("bit/s"), "{row}");
+                let stamp = row.split_whitespace().last();
+                assert!(["VALID", "SUSPECT"].map(Some).contains(&stamp), "{row}");
+            }
         }
     }
 
@@ -92,6 +119,6 @@ mod tests {
     fn the_readme_shows_it() {
         let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
         let readme = fs::read_to_string(readme).expect("it is there");
-        assert!(readme.contains(&format!("]({FILE})")), "README.md shows {FILE}");
+        assert!(readme.contains(&format!("]({README_FILE})")), "README.md shows {README_FILE}");
     }
 }

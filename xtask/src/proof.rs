@@ -7,6 +7,7 @@ mod attribution;
 mod cost;
 mod forwarder;
 mod ledger;
+mod screens;
 mod stamps;
 
 use std::env;
@@ -44,6 +45,8 @@ enum What {
     Cost,
     /// Behind a forwarder with a rate of its own every row names the path and its rate
     Forwarder,
+    /// How much is to be read until the answer, for five kinds of users
+    Screens,
     /// Each rule says what is wrong where it is, and nothing where nothing is
     Stamps {
         /// Only cases of this rule, e.g. run-delay; `clean` are those in which nothing is planted
@@ -67,6 +70,7 @@ impl Proof {
             What::Attribution => verdict("attribution", &attribution::run(&under_test)?),
             What::Cost => cost::run(&under_test),
             What::Forwarder => verdict("forwarder", &forwarder::run(&under_test)?),
+            What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Stamps { only } => verdict("stamps", &stamps::run(&under_test, only.as_deref())?),
         }
     }

@@ -73,8 +73,8 @@ fn tcp_and_a_searched_row_that_stop_at_one_rate_name_the_path() {
         let verdict = record.judgement.as_ref().and_then(|judged| judged.verdict.as_ref());
         let sentence = &verdict.expect("judged").sentence;
         assert!(
-            sentence.starts_with("the path from this host to the server is the limit: all 2")
-                || sentence.starts_with("the path is the limit: all 2 rows stop at"),
+            sentence.starts_with("the path to the server is the limit: both")
+                || sentence.starts_with("the path is the limit: both rows stop at"),
             "{sentence}"
         );
     }

@@ -95,7 +95,7 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
             _ => End::Time(amount.time.unwrap_or(DEFAULT_TIME)),
         },
         omit: amount.omit,
-        interval: amount.interval,
+        interval: amount.interval.unwrap_or(DEFAULT_INTERVAL),
         options: flags.packets.of(StreamOptions {
             block: stream.length,
             // As with iperf3, 0 is unlimited.
@@ -115,3 +115,4 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
 }
 
 const DEFAULT_TIME: Duration = Duration::from_secs(5);
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);

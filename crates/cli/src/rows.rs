@@ -21,7 +21,6 @@ pub(crate) struct Rows {
     peer: Option<Peer>,
     streams: Vec<StreamRecord>,
     is_open: bool,
-    /// Where no line moves, lines for intervals say that something does.
     has_intervals: bool,
     /// Those of the row that runs that were printed.
     intervals: usize,
@@ -31,11 +30,26 @@ pub(crate) struct Rows {
     runs: u32,
 }
 
+/// Whether each interval of a row has a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Intervals {
+    Never,
+    /// Where standard output is no terminal: they say that something happens.
+    WhereNothingMoves,
+    Always,
+}
+
 impl Rows {
-    pub(crate) fn new(screen: Screen, count: usize, runs: u32, quiet: bool) -> Self {
+    /// For so many rows, each of which is run so many times. Where no line moves, or where they
+    /// were asked for, `intervals` have a line each.
+    pub(crate) fn new(screen: Screen, count: usize, runs: u32, intervals: Intervals) -> Self {
         let kernel = linux::host::system_names().kernel;
         let (peer, streams, titles) = (None, Vec::new(), Vec::new());
-        let has_intervals = !quiet && !std::io::stdout().is_terminal();
+        let has_intervals = match intervals {
+            Intervals::Never => false,
+            Intervals::WhereNothingMoves => !std::io::stdout().is_terminal(),
+            Intervals::Always => true,
+        };
         let (is_open, intervals) = (false, 0);
         Self {
             screen,

@@ -12,6 +12,7 @@
 //!   TRY    ...
 //! ```
 
+mod brevity;
 mod course;
 mod doubts;
 mod head;
@@ -32,6 +33,7 @@ use crate::runs::{Run, numbered};
 pub use course::{Course, Moved};
 pub use head::Head;
 
+use self::brevity::Brevity;
 use self::table::Table;
 
 /// The screen of one run: its width, and what its rows have.
@@ -137,7 +139,8 @@ impl Screen {
 
     /// What limits, in lines, with the first of what shows it.
     pub fn limits(&self, records: &RecordSet) -> Vec<String> {
-        limits::lines(&numbered(&records.records), self.width)
+        let blocks = limits::blocks(&numbered(&records.records), true, self.width);
+        blocks.into_iter().flat_map(|block| block.lines).collect()
     }
 
     /// A line of a story: a label, and a text beside it.
@@ -153,11 +156,9 @@ impl Screen {
     pub fn close(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         let rows = numbered(&records.records);
         let above = self.above(records);
-        // Fewer doubts rather than a second screen, but never a stamp without its reason.
-        let under = (1..=doubts::MOST).rev().map(|most| self.under(records, &rows, most));
-        let fitting = under.clone().find(|under| fits(above.iter().chain(under)));
-        let under = fitting.unwrap_or_else(|| self.under(records, &rows, 1));
-        under.iter().try_for_each(|line| writeln!(out, "{line}"))
+        let steps = Brevity::STEPS.map(|brevity| self.under(records, &rows, brevity));
+        let fitting = steps.iter().find(|under| under.fits(&above, self.width)).or(steps.last());
+        fitting.into_iter().flat_map(Under::lines).try_for_each(|line| writeln!(out, "{line}"))
     }
 
     /// What stands above and in the table.
@@ -168,32 +169,59 @@ impl Screen {
         self.opening(&head).into_iter().chain(rows).collect()
     }
 
-    /// What stands under the table, with at most so many doubts.
-    fn under(&self, records: &RecordSet, rows: &[Run<'_>], most: usize) -> Vec<String> {
-        let mut lines = searches::lines(rows, self.unit, self.width);
-        let blocks = [
-            table::summaries(records),
-            limits::lines(rows, self.width),
-            steps::lines(rows, (&self.command, self.program()), self.width),
-            doubts::lines(rows, most, self.width),
-        ];
-        for block in blocks.into_iter().filter(|block| !block.is_empty()) {
-            lines.push(String::new());
-            lines.extend(block);
-        }
-        let footer = doubts::footer(rows, most, (self.rest, self.program()));
-        for (number, line) in wrap(&footer, self.width - INDENT).iter().enumerate() {
-            lines.extend((number == 0).then(String::new));
-            lines.push(format!("{:INDENT$}{}", "", paint(line, Emphasis::Faint)));
-        }
-        lines
+    /// What stands under the table.
+    fn under(&self, records: &RecordSet, rows: &[Run<'_>], brevity: Brevity) -> Under {
+        let width = self.width;
+        let limits = limits::blocks(rows, brevity.evidence, width);
+        let (limits, fewer) = limits::most(limits, brevity.limits);
+        let (steps, others) =
+            steps::lines(rows, brevity.remedies, (&self.command, self.program()), width);
+        let mut answer = searches::lines(rows, brevity.trials, self.unit, width);
+        push_block(&mut answer, table::summaries(records));
+        push_block(&mut answer, limits);
+        let mut rest = Vec::new();
+        push_block(&mut rest, steps);
+        push_block(&mut rest, doubts::lines(rows, brevity.doubts, width));
+        let left_out = [(fewer, "more limit"), (others, "more remedy")];
+        let place = (self.rest, self.program());
+        let footer = doubts::footer(rows, brevity.doubts, left_out, place, width - INDENT);
+        let lines = footer.iter();
+        let lines = lines.map(|line| format!("{:INDENT$}{}", "", paint(line, Emphasis::Faint)));
+        push_block(&mut rest, lines.collect());
+        Under { answer, rest }
     }
 }
 
-/// Whether a person reads so much without scrolling, and in half a minute.
-fn fits<'a>(lines: impl Iterator<Item = &'a String> + Clone) -> bool {
-    let words = lines.clone().map(|line| line.split_whitespace().count()).sum::<usize>();
-    lines.count() <= MOST_LINES && words <= MOST_WORDS
+/// A block stands behind an empty line.
+fn push_block(lines: &mut Vec<String>, block: Vec<String>) {
+    lines.extend((!block.is_empty()).then(String::new));
+    lines.extend(block);
+}
+
+/// What stands under the table.
+struct Under {
+    /// Up to the limits.
+    answer: Vec<String>,
+    /// What to try, doubts, and what is left out.
+    rest: Vec<String>,
+}
+
+impl Under {
+    fn lines(&self) -> impl Iterator<Item = &String> {
+        self.answer.iter().chain(&self.rest)
+    }
+
+    /// Whether a person reads it with what stands `above` without scrolling, in half a minute, and
+    /// the limit at once.
+    fn fits(&self, above: &[String], width: usize) -> bool {
+        let words = |lines: &[String]| {
+            lines.iter().map(|line| line.split_whitespace().count()).sum::<usize>()
+        };
+        let answer = words(&self.answer);
+        above.len() + self.lines().count() <= MOST_LINES * USUAL_WIDTH / width.min(USUAL_WIDTH)
+            && words(above) + answer + words(&self.rest) <= MOST_WORDS
+            && answer <= MOST_WORDS_OF_ANSWER
+    }
 }
 
 /// Writes the whole screen of stored records.
@@ -238,9 +266,11 @@ fn sentence(text: &str) -> String {
     first + letters.as_str()
 }
 
-/// Of a screen.
+/// Of a screen of the usual width; a narrower one has more.
 const MOST_LINES: usize = 22;
 const MOST_WORDS: usize = 160;
+/// From the table to the end of what limits.
+const MOST_WORDS_OF_ANSWER: usize = 60;
 /// Spaces before each line.
 const INDENT: usize = 2;
 /// Width of the labels.

@@ -26,18 +26,19 @@ pub(super) enum Color {
     Cyan,
 }
 
-/// The lines of a `printed` text, as many as a screen has; longer ones than that is wide are
+/// The lines of a `printed` text, as many as a screen of `width` columns has; longer ones are
 /// continued on the next, as terminals do. Empty lines at the end are left out.
-pub(super) fn lines(printed: &str) -> Vec<Vec<Span>> {
+pub(super) fn lines(printed: &str, width: usize) -> Vec<Vec<Span>> {
     let mut style = Style::default();
     let mut lines: Vec<Vec<Span>> = Vec::new();
     for line in printed.lines() {
-        lines.extend(wrapped(&characters(line, &mut style)));
+        lines.extend(wrapped(&characters(line, &mut style), width));
     }
-    if lines.len() > ROWS {
-        lines.truncate(ROWS - 1);
+    let rows = ROWS * USUAL_WIDTH / width.min(USUAL_WIDTH);
+    if lines.len() > rows {
+        lines.truncate(rows - 1);
         let style = Style { is_faint: true, ..Style::default() };
-        lines.push(vec![Span { column: 2, text: "[...]".to_owned(), style }]);
+        lines.push(vec![Span { column: 2, text: CUT.to_owned(), style }]);
     }
     while lines.last().is_some_and(Vec::is_empty) {
         lines.pop();
@@ -58,11 +59,11 @@ fn characters(line: &str, style: &mut Style) -> Vec<(char, Style)> {
     characters
 }
 
-fn wrapped(characters: &[(char, Style)]) -> Vec<Vec<Span>> {
+fn wrapped(characters: &[(char, Style)], width: usize) -> Vec<Vec<Span>> {
     if characters.is_empty() {
         return vec![Vec::new()];
     }
-    characters.chunks(COLUMNS).map(spans).collect()
+    characters.chunks(width).map(spans).collect()
 }
 
 /// Runs of characters that look alike, without those of spaces only.
@@ -98,17 +99,21 @@ impl Style {
     }
 }
 
-/// Of a screen.
-const COLUMNS: usize = 132;
+/// Of a screen, with what was typed; those of narrow ones are as many as fit its area.
 const ROWS: usize = 24;
+const USUAL_WIDTH: usize = 80;
+/// In place of lines that do not fit.
+pub(super) const CUT: &str = "[...]";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const COLUMNS: usize = 80;
+
     #[test]
     fn sequences_become_styles() {
-        let lines = lines("a  \x1b[1mb\x1b[0;33mc \x1b[2md\x1b[0m\n  e\n\n");
+        let lines = lines("a  \x1b[1mb\x1b[0;33mc \x1b[2md\x1b[0m\n  e\n\n", COLUMNS);
         let seen: Vec<Vec<_>> = lines
             .iter()
             .map(|line| line.iter().map(|span| (span.column, span.text.as_str())).collect())
@@ -122,14 +127,14 @@ mod tests {
 
     #[test]
     fn long_lines_continue_on_the_next() {
-        let lines = lines(&"x".repeat(COLUMNS + 3));
+        let lines = lines(&"x".repeat(COLUMNS + 3), COLUMNS);
         assert_eq!(lines.iter().map(|line| line[0].text.len()).collect::<Vec<_>>(), [COLUMNS, 3]);
     }
 
     #[test]
     fn what_does_not_fit_is_cut_visibly() {
-        assert_eq!(lines(&"x\n".repeat(ROWS)).len(), ROWS);
-        let cut = lines(&"x\n".repeat(ROWS + 1));
+        assert_eq!(lines(&"x\n".repeat(ROWS), COLUMNS).len(), ROWS);
+        let cut = lines(&"x\n".repeat(ROWS + 1), COLUMNS);
         assert_eq!((cut.len(), cut[ROWS - 1][0].text.as_str()), (ROWS, "[...]"));
     }
 }

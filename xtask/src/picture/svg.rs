@@ -1,17 +1,47 @@
-//! Lines of styled text as a picture that follows the colour scheme of its reader.
+//! Lines of styled text as a picture for light or dark pages.
 
 use super::screen::{Color, Span, Style};
 
+/// For which pages a picture is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Light,
+    Dark,
+    /// What the reader's browser prefers.
+    OfTheReader,
+}
+
+impl Scheme {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+            Self::OfTheReader => "either",
+        }
+    }
+
+    fn style(self) -> String {
+        match self {
+            Self::Light => LIGHT.to_owned(),
+            Self::Dark => DARK.to_owned(),
+            Self::OfTheReader => {
+                format!("{LIGHT}@media (prefers-color-scheme: dark) {{{DARK}}}\n")
+            }
+        }
+    }
+}
+
 /// The picture of `lines`, called `title`.
-pub(super) fn draw(title: &str, lines: &[Vec<Span>]) -> String {
+pub(super) fn draw(title: &str, lines: &[Vec<Span>], scheme: Scheme) -> String {
     let columns = lines.iter().filter_map(|line| line.last()).map(end).max().unwrap_or(0);
     let width = columns as f64 * CHARACTER + 2.0 * MARGIN;
     let height = lines.len() as f64 * LINE + 2.0 * MARGIN;
     let head = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {height:.1}\" \
-         width=\"{width:.0}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
+         width=\"{width:.0}\" role=\"img\">\n<title>{}</title>\n<style>{FONT}{}</style>\n\
          <rect class=\"back\" width=\"100%\" height=\"100%\" rx=\"8\"/>\n",
-        escaped(title)
+        escaped(title),
+        scheme.style()
     );
     let rows = lines.iter().enumerate().filter(|(_, line)| !line.is_empty());
     let texts: String = rows.map(|(row, line)| text(row, line)).collect();
@@ -62,26 +92,28 @@ const LINE: f64 = 18.0;
 /// Where in its line a text stands.
 const BASELINE: f64 = 0.75;
 const MARGIN: f64 = 16.0;
-const STYLE: &str = "
-text { font: 14px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #1f2328; }
+const FONT: &str = "
+text { font: 14px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; }
+.bold { font-weight: bold; }";
+const LIGHT: &str = "
+text { fill: #1f2328; }
 .back { fill: #f6f8fa; }
-.bold { font-weight: bold; }
 .faint { fill: #656d76; }
 .red { fill: #cf222e; }
 .green { fill: #1a7f37; }
 .yellow { fill: #9a6700; }
 .blue { fill: #0969da; }
 .cyan { fill: #1b7c83; }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3; }
-  .back { fill: #0d1117; }
-  .faint { fill: #8d96a0; }
-  .red { fill: #ff7b72; }
-  .green { fill: #56d364; }
-  .yellow { fill: #e3b341; }
-  .blue { fill: #79c0ff; }
-  .cyan { fill: #76e3ea; }
-}
+";
+const DARK: &str = "
+text { fill: #e6edf3; }
+.back { fill: #0d1117; }
+.faint { fill: #8d96a0; }
+.red { fill: #ff7b72; }
+.green { fill: #56d364; }
+.yellow { fill: #e3b341; }
+.blue { fill: #79c0ff; }
+.cyan { fill: #76e3ea; }
 ";
 
 #[cfg(test)]
@@ -91,8 +123,8 @@ mod tests {
 
     #[test]
     fn a_picture_is_well_formed_and_has_every_word() {
-        let lines = screen::lines("$ a <b> & \"c\"\n\n  \x1b[1;31mINVALID\x1b[0m  100 %");
-        let svg = draw("a & b", &lines);
+        let lines = screen::lines("$ a <b> & \"c\"\n\n  \x1b[1;31mINVALID\x1b[0m  100 %", 80);
+        let svg = draw("a & b", &lines, Scheme::Dark);
         let document = roxmltree::Document::parse(&svg).expect("well-formed");
         let text = |tag: &str| -> Vec<String> {
             let nodes = document.descendants().filter(|node| node.has_tag_name(tag));
@@ -105,11 +137,18 @@ mod tests {
     }
 
     #[test]
-    fn light_and_dark_readers_have_their_colours() {
-        let (light, dark) = STYLE.split_once("@media (prefers-color-scheme: dark)").expect("both");
+    fn light_and_dark_pages_have_their_colours() {
         for class in ["text", ".back", ".faint", ".red", ".green", ".yellow", ".blue", ".cyan"] {
             let rule = format!("{class} {{");
-            assert!(light.contains(&rule) && dark.contains(&rule), "{class}");
+            let line = |scheme: Scheme| {
+                let style = scheme.style();
+                style.lines().find(|line| line.starts_with(&rule)).expect(class).to_owned()
+            };
+            let (light, dark) = (line(Scheme::Light), line(Scheme::Dark));
+            assert_ne!(light, dark, "{class}");
+            let either = Scheme::OfTheReader.style();
+            let (usual, preferred) = either.split_once("@media").expect("both");
+            assert!(usual.contains(&light) && preferred.contains(&dark), "{class}");
         }
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn read(specification: &str) -> Vec<Promise> {
             continue;
         };
         let Some((text, shown_by)) = cells.split_once(" | ") else { continue };
-        if text != HEAD {
+        if text != HEAD && !shown_by.contains(" | ") {
             let (section, text) = (section.to_owned(), text.to_owned());
             promises.push(Promise { section, text, shown_by: shows(shown_by) });
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use measurement::verdict::Finding;
 use measurement::{BitRate, Bound, Certainty, Direction, Effect, RuleId};
 
-use super::{Row, Shown, way};
+use super::{Row, Shown};
 use crate::words::percent;
 
 pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
@@ -19,7 +19,7 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
     let each = ways.flat_map(|direction| {
         let one = all.iter().copied().filter(|row| row.direction() == direction);
         let one: Vec<_> = one.collect();
-        let equal = of_group(&one, &format!("the path {}", way(direction)));
+        let equal = of_group(&one, path(direction));
         if equal.is_empty() { below_datagrams(&one) } else { equal }
     });
     each.collect()
@@ -72,7 +72,8 @@ fn same_limit(row: &Row<'_>, limit: &Row<'_>) -> Finding {
 }
 
 fn finding(row: &Row<'_>, rate: BitRate, rows: usize, place: &str) -> Finding {
-    let text = format!("{place} is the limit: all {rows} rows stop at {rate} on the wire");
+    let count = if rows == 2 { "both".to_owned() } else { format!("all {rows}") };
+    let text = format!("{place} is the limit: {count} rows stop at {rate} on the wire");
     let payload = row.delivered / row.on_wire * rate.bits_per_second() as f64;
     Finding {
         rule: RuleId::PathRateLimit,
@@ -84,6 +85,13 @@ fn finding(row: &Row<'_>, rate: BitRate, rows: usize, place: &str) -> Finding {
         text,
         evidence: vec!["TCP and UDP get the same rate on the wire".to_owned()],
         remedy: REMEDY.into(),
+    }
+}
+
+const fn path(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Receive => "the path from the server",
+        Direction::Send | Direction::Both => "the path to the server",
     }
 }
 

@@ -79,6 +79,11 @@ impl TargetFlags {
         self.host.is_some() || self.client.is_some()
     }
 
+    /// Whether it was typed as users of iperf3 do.
+    pub(crate) const fn is_given_as_to_iperf3(&self) -> bool {
+        self.client.is_some()
+    }
+
     /// Its name or address, and its port.
     pub(crate) fn host_and_port(&self) -> (String, u16) {
         let target = self.client.as_ref().or(self.host.as_ref());

@@ -107,9 +107,9 @@ pub(crate) struct AmountFlags {
     /// Leave this long out at the start of each row
     #[arg(short = 'O', long, default_value = "0s", env = "LINERATE_OMIT", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) omit: Duration,
-    /// Time between two samples
-    #[arg(short, long, default_value = "1s", env = "LINERATE_INTERVAL", value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) interval: Duration,
+    /// Time between two samples; where it is given, each interval has a line [default: 1s]
+    #[arg(short, long, env = "LINERATE_INTERVAL", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) interval: Option<Duration>,
 }
 
 /// Properties of each stream.
@@ -256,7 +256,21 @@ impl TestFlags {
             self.rows.udp = false;
         }
         self.server.target.settle(matches)?;
+        if self.server.target.is_given_as_to_iperf3() {
+            self.settle_rows_as_iperf3();
+        }
         Ok(self)
+    }
+
+    /// One row, TCP from here, where no option says otherwise.
+    fn settle_rows_as_iperf3(&mut self) {
+        let rows = &mut self.rows;
+        let engines = &self.stream.engine;
+        let is_of_datagrams = self.stream.pacing == Some(Pacing::Even)
+            || engines.iter().any(|name| !is_for(name, &[Transport::Tcp]));
+        rows.udp |= is_of_datagrams && !rows.tcp;
+        rows.tcp |= !rows.udp;
+        rows.send |= !rows.receive && !rows.bidir;
     }
 }
 
@@ -290,7 +304,8 @@ Examples:
   linerate test 10.0.0.2 -u --observe 10.0.0.254    what a router on the way drops, too
   linerate test 10.0.0.2 --min-rate 900M --max-loss 0.1% --require suspect   exit code 4 if missed
 
-Names of iperf3 are taken too: -c HOST, --bitrate, --parallel, --reverse, --set-mss, --blockcount.
+With -c HOST one row, as iperf3 runs it: TCP from here, or what -u, -R and --bidir say.
+Names of iperf3 are taken too: --bitrate, --parallel, --reverse, --set-mss, --blockcount.
 Trust: VALID, the numbers mean what they say; SUSPECT, something else may be in them; INVALID, they
 do not tell what was asked. Lines under the table say why, where datagrams went and what TCP waited for.
 Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID; 4 a requirement (--min-rate, ...)

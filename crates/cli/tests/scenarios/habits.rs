@@ -86,6 +86,38 @@ fn what_users_of_iperf3_type_is_understood() {
 }
 
 #[test]
+fn with_iperf3s_option_for_the_server_a_test_is_that_of_iperf3() {
+    let server = Server::start();
+    let (ip, port) = (server.address.ip(), server.address.port());
+    let rows = |options: &str| {
+        let finished = run(linerate(&format!("{options} -p {port} --json")));
+        assert!(finished.ran_to_its_end(), "{options}: {finished:?}");
+        let json = finished.json();
+        let all = json["records"].as_array().cloned().unwrap_or_else(|| vec![json.clone()]);
+        let row = |record: &Value| {
+            let plan = &record["plan"];
+            let words = ["transport", "direction"].map(|part| plan[part].as_str().unwrap_or("?"));
+            format!("{} {}", words[0], words[1])
+        };
+        all.iter().map(row).collect::<Vec<_>>()
+    };
+    for (options, expected) in [
+        ("-t 0.1", "tcp send"),
+        ("-R -P 2 -t 0.1", "tcp receive"),
+        ("--bidir -t 0.1", "tcp both"),
+        ("-u -b 10M -t 0.1", "udp send"),
+        ("-u -b 10M -R -n 100K", "udp receive"),
+        ("-k 10", "tcp send"),
+        ("-b 10M --pacing even -t 0.1", "udp send"),
+        ("--engine sendmmsg -b 10M -t 0.1", "udp send"),
+    ] {
+        assert_eq!(rows(&format!("-c {ip} {options}")), [expected], "{options}");
+    }
+    let both = rows(&format!("test {ip} -R -b 10M -t 0.1"));
+    assert_eq!(both, ["tcp receive", "udp receive"]);
+}
+
+#[test]
 fn an_address_of_ipv6_and_a_port_stand_in_brackets() {
     if !has_ipv6() {
         return;

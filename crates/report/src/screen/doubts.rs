@@ -7,6 +7,7 @@ use measurement::{Reason, RuleId, Stamp};
 
 use super::{Rest, labelled, limits, sentence, table};
 use crate::notes;
+use crate::page::wrap;
 use crate::runs::Run;
 
 /// Doubts by one rule, with the rows that they hold for.
@@ -62,22 +63,33 @@ fn doubts<'a>(rows: &'a [Run<'a>]) -> Vec<Doubt<'a>> {
 }
 
 /// What the screen leaves out, as a count, and where it is; `most` doubts are on it.
-pub(super) fn footer(rows: &[Run<'_>], most: usize, (rest, program): (Rest, &str)) -> String {
+pub(super) fn footer(
+    rows: &[Run<'_>],
+    most: usize,
+    left_out: [(usize, &str); 2],
+    (rest, program): (Rest, &str),
+    width: usize,
+) -> Vec<String> {
     let doubts = doubts(rows);
     let more: usize = doubts.iter().map(|one| one.more).sum();
     let hidden = more + doubts.len().saturating_sub(most);
     let (remarks, unchecked) = notes::counts(rows);
-    let doubt = if most == 0 { "doubt" } else { "more doubt" };
-    let parts = [(hidden, doubt), (remarks, "note"), (unchecked, "check not possible")];
-    let counted = parts.iter().filter(|(count, _)| *count > 0);
+    let parts = [(hidden, "more doubt"), (remarks, "note"), (unchecked, "check not possible")];
+    let counted = left_out.iter().chain(&parts).filter(|(count, _)| *count > 0);
     let counted: Vec<_> = counted.map(|(count, of)| plural(*count, of)).collect();
     let place = match rest {
-        Rest::Follows => return String::new(),
+        Rest::Follows => return Vec::new(),
         Rest::Kept => format!("{program} explain last"),
         Rest::Verbose => "-v".to_owned(),
     };
     let counted = if counted.is_empty() { "details".to_owned() } else { counted.join(", ") };
-    format!("{counted}: {place}")
+    let mut lines = wrap(&format!("{counted}:"), width);
+    // Broken, a command could not be copied.
+    match lines.last_mut() {
+        Some(last) if last.len() + 1 + place.len() <= width => *last = format!("{last} {place}"),
+        _ => lines.push(place),
+    }
+    lines
 }
 
 /// `2 checks not possible`.
@@ -87,9 +99,9 @@ fn plural(count: usize, of: &str) -> String {
         Some((_, more)) => ("check", format!(" {more}")),
         None => (of, String::new()),
     };
-    let s = if count == 1 { "" } else { "s" };
-    format!("{number} {noun}{s}{more}")
+    match noun.strip_suffix('y') {
+        _ if count == 1 => format!("{number} {noun}{more}"),
+        Some(stem) => format!("{number} {stem}ies{more}"),
+        None => format!("{number} {noun}s{more}"),
+    }
 }
-
-/// Doubts of one screen.
-pub(super) const MOST: usize = 3;

@@ -13,27 +13,76 @@ struct Group<'a> {
     verdict: &'a Verdict,
 }
 
-pub(super) fn lines(rows: &[Run<'_>], width: usize) -> Vec<String> {
+/// What limits some of the rows.
+pub(super) struct Block {
+    pub lines: Vec<String>,
+    rank: Rank,
+}
+
+/// What is told rather where not all is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Limited,
+    Undecided,
+    Delivered,
+}
+
+/// With the first of what shows a limit, if that is all rows'.
+pub(super) fn blocks(rows: &[Run<'_>], with_evidence: bool, width: usize) -> Vec<Block> {
     let groups = groups(rows);
     if let [group] = &groups[..] {
         let mut lines = labelled("LIMIT", Emphasis::Strong, &sentence(&ended(group)), width);
-        if let Some(seen) = evidence(group.verdict) {
+        if let Some(seen) = evidence(group.verdict).filter(|_| with_evidence) {
             lines.extend(labelled("", Emphasis::None, &seen, width));
         }
-        return lines;
+        return vec![Block { lines, rank: rank(group) }];
     }
-    let rule = |group: &Group<'_>| headline(group.verdict).map(|limit| limit.rule);
-    let alike = groups.chunk_by(|one, next| rule(one).is_some() && rule(one) == rule(next));
+    let alike = groups.chunk_by(are_told_together);
     let blocks = alike.enumerate().filter_map(|(number, groups)| {
         let label = if number == 0 { "LIMIT" } else { "" };
         let named = |group: &Group<'_>, text: &str| format!("{}: {text}", names(&group.rows, rows));
-        // What one rule says of several hosts has its name once.
         let (last, before) = groups.split_last()?;
-        let before = before.iter().map(|group| named(group, &text(group)) + "; ");
+        // What one rule says of several hosts has its name once.
+        let name = |group: &Group<'_>| rule(group).filter(|own| rule(last) != Some(*own));
+        let name = |group| name(group).map(|rule| format!(" [{rule}]")).unwrap_or_default();
+        let before = before.iter().map(|one| named(one, &text(one)) + &name(one) + "; ");
         let text = before.collect::<String>() + &named(last, &ended(last));
-        Some(labelled(label, Emphasis::Strong, &text, width))
+        let lines = labelled(label, Emphasis::Strong, &text, width);
+        Some(Block { lines, rank: rank(last) })
     });
-    blocks.flatten().collect()
+    blocks.collect()
+}
+
+/// At most so many of the blocks, and how many are left out.
+pub(super) fn most(mut blocks: Vec<Block>, most: usize) -> (Vec<String>, usize) {
+    let fewer = blocks.len().saturating_sub(most);
+    for _ in 0..fewer {
+        // Of those that tell least the last; the first has the label.
+        let told = blocks.iter().enumerate().skip(1);
+        let Some((last, _)) = told.max_by_key(|(number, block)| (block.rank, *number)) else {
+            break;
+        };
+        blocks.remove(last);
+    }
+    (blocks.into_iter().flat_map(|block| block.lines).collect(), fewer)
+}
+
+/// One rule, or what has one remedy.
+fn are_told_together(one: &Group<'_>, next: &Group<'_>) -> bool {
+    let limits = headline(one.verdict).zip(headline(next.verdict));
+    limits.is_some_and(|(one, next)| one.rule == next.rule || one.remedy == next.remedy)
+}
+
+fn rule(group: &Group<'_>) -> Option<RuleId> {
+    headline(group.verdict).map(|limit| limit.rule)
+}
+
+const fn rank(group: &Group<'_>) -> Rank {
+    match group.verdict.conclusion {
+        Conclusion::Limited => Rank::Limited,
+        Conclusion::Undecided => Rank::Undecided,
+        Conclusion::Delivered => Rank::Delivered,
+    }
 }
 
 fn groups<'a>(rows: &'a [Run<'a>]) -> Vec<Group<'a>> {
@@ -65,14 +114,25 @@ pub(super) fn names(some: &[&Run<'_>], all: &[Run<'_>]) -> String {
     })
 }
 
-/// Whether the verdicts of two rows are one on the screen: the same limit at the same place.
+/// Whether the verdicts of two rows are one on the screen: the same limit at the same place. Two
+/// rates of the path are two places.
 fn is_alike(one: &Verdict, other: &Verdict) -> bool {
+    let rates = path_rate(one).zip(path_rate(other));
+    if rates.is_some_and(|(one, other)| one.max(other) > ONE_RATE * one.min(other)) {
+        return false;
+    }
     let limit = |verdict: &Verdict| headline(verdict).map(|limit| (limit.rule, limit.host.clone()));
     let candidates =
         |verdict: &Verdict| candidates(verdict).map(|one| one.rule).collect::<Vec<_>>();
     one.conclusion == other.conclusion
         && limit(one) == limit(other)
         && (one.conclusion != Conclusion::Undecided || candidates(one) == candidates(other))
+}
+
+/// The payload that the path lets through, in bit/s, where it is what limits.
+fn path_rate(verdict: &Verdict) -> Option<f64> {
+    let limit = headline(verdict).filter(|limit| limit.host.is_none())?;
+    limit.effect.bound().map(|bound| bound.to.bits_per_second() as f64)
 }
 
 /// The rules of what limits.
@@ -92,7 +152,7 @@ fn candidates(verdict: &Verdict) -> impl Iterator<Item = &Finding> {
 
 /// A sentence with the name of its rule.
 fn ended(group: &Group<'_>) -> String {
-    let rule = headline(group.verdict).map(|limit| format!(" [{}]", limit.rule));
+    let rule = rule(group).map(|rule| format!(" [{rule}]"));
     format!("{}.{}", text(group), rule.unwrap_or_default())
 }
 
@@ -124,5 +184,7 @@ fn evidence(verdict: &Verdict) -> Option<String> {
     Some(format!("{seen}."))
 }
 
+/// The greater of two rates against the less: datagrams carry a little more than segments.
+const ONE_RATE: f64 = 1.25;
 /// Candidates that are named.
 const MOST_CANDIDATES: usize = 2;

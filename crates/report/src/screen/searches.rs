@@ -10,7 +10,8 @@ use crate::rate_search;
 use crate::rates::{UnitFormat, show};
 use crate::runs::Run;
 
-pub(super) fn lines(rows: &[Run<'_>], unit: UnitFormat, width: usize) -> Vec<String> {
+/// Without its `trials` only what the rate is.
+pub(super) fn lines(rows: &[Run<'_>], trials: bool, unit: UnitFormat, width: usize) -> Vec<String> {
     let mut found: Vec<(String, &RateSearch, &'static str)> = Vec::new();
     for (record, _) in rows {
         let Some(search) = record.trials.rate.as_ref() else { continue };
@@ -24,14 +25,20 @@ pub(super) fn lines(rows: &[Run<'_>], unit: UnitFormat, width: usize) -> Vec<Str
     let is_one = found.len() > 1 && found.iter().all(|(_, _, other)| other == title);
     let each = found.iter().map(|(name, search, title)| {
         let above = above(search, unit);
-        if is_one {
+        if !trials {
+            format!("{name}: {title}")
+        } else if is_one {
             format!("{}: {above}", name.trim_start_matches("UDP "))
         } else {
             format!("{name}: {title}; {above}")
         }
     });
     let each = each.collect::<Vec<_>>().join(if is_one { ", " } else { ". " });
-    let text = if is_one { format!("UDP: {title}; {each}") } else { each };
+    let text = match is_one {
+        true if trials => format!("UDP: {title}; {each}"),
+        true => format!("UDP: {title}"),
+        false => each,
+    };
     let lines = wrap(&format!("{text}."), width - INDENT);
     lines.iter().map(|line| format!("{:INDENT$}{line}", "")).collect()
 }

@@ -15,20 +15,22 @@ struct Step<'a> {
     changes: Vec<&'a Change>,
 }
 
-/// `command` is what was typed, and its first word.
+/// At most so many remedies, and how many more there are. `command` is what was typed, and its
+/// first word.
 pub(super) fn lines(
     rows: &[Run<'_>],
+    most: usize,
     (command, program): (&str, &str),
     width: usize,
-) -> Vec<String> {
+) -> (Vec<String>, usize) {
     let steps = steps(rows);
-    let shown = steps.iter().take(MOST).enumerate().flat_map(|(number, step)| {
+    let shown = steps.iter().take(most).enumerate().flat_map(|(number, step)| {
         let label = if number == 0 { "TRY" } else { "" };
         let mut lines = advice(label, step.advice, program, width);
         lines.extend(step.changes.iter().take(MOST_COMMANDS).map(|one| typed(one, command)));
         lines
     });
-    shown.collect()
+    (shown.collect(), steps.len().saturating_sub(most))
 }
 
 fn steps<'a>(rows: &[Run<'a>]) -> Vec<Step<'a>> {
@@ -95,6 +97,5 @@ fn command_line(place: &str, words: &str) -> String {
 
 /// How a command of this program begins.
 const COMMAND: &str = "linerate test ";
-/// Remedies of one screen, and commands of one of them.
-const MOST: usize = 2;
+/// Commands of one remedy.
 const MOST_COMMANDS: usize = 3;

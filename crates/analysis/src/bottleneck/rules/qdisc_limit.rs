@@ -170,7 +170,7 @@ fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Op
 }
 
 const FQ: &str = "fq";
-const ADVICE: &str = "raise its rate; remove it unless it is a router's SQM";
+const ADVICE: &str = "raise the shaper's rate; remove it unless it is a router's SQM";
 
 fn described(one: &Discipline<'_>) -> String {
     format!(
