@@ -5,11 +5,12 @@
 
 use measurement::judgement::{Drop, Place};
 use measurement::verdict::Finding;
-use measurement::{Bound, Certainty, Direction, Effect, Role};
+use measurement::{Bound, Certainty, Direction, Effect, Role, RuleId};
 
 use super::transfer::{self, Transfer};
 use super::{Case, causes, load};
 use crate::accounts::Flow;
+use crate::facts::stopped;
 use crate::words::percent;
 
 /// Gives each finding its effect, and takes the certainty of those that allow more than arrived.
@@ -27,6 +28,7 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
 /// How closely the bound of a finding explains what arrived: the closest first.
 pub(super) fn closeness(case: &Case<'_>, finding: &Finding) -> Closeness {
     match room(case, finding) {
+        Some(room) if is_met(case, finding, room) => Closeness::Met,
         Some(room) if room <= EQUAL => Closeness::Exact,
         Some(room) if room <= EXPLAINS => Closeness::Near,
         Some(_) => Closeness::Far,
@@ -43,10 +45,21 @@ pub(super) enum Closeness {
     Near,
     /// Within a tenth; or the bound is not known.
     Exact,
+    /// It is a rate that was configured, and that is what arrived.
+    Met,
+}
+
+/// Whether a rate that was configured is what arrived, or did while no end stood still.
+fn is_met(case: &Case<'_>, finding: &Finding, room: f64) -> bool {
+    let stood = |host| stopped::share(case.test?, host);
+    let stood = case.hosts.iter().filter_map(stood).fold(0.0, f64::max);
+    let is_same = |room: f64| (room - 1.0).abs() <= SAME;
+    finding.rule == RuleId::QdiscLimit && (is_same(room) || is_same(room * (1.0 - stood)))
 }
 
 /// Whether far more arrived than a finding allows at most: then it is not what bounds.
-/// So is a little loss under a congestion control that bears it. A filter that drops what exceeds a
+/// So is a little loss under a congestion control that bears it, and loss of a sender that hardly
+/// waits for its congestion window. A filter that drops what exceeds a
 /// rate is not refuted by a bound by loss: it drops many segments at once.
 pub(super) fn is_refuted(case: &Case<'_>, finding: &Finding) -> bool {
     if causes::is_of_a_filter(finding.rule) && finding.share >= ALL {
@@ -58,7 +71,8 @@ pub(super) fn is_refuted(case: &Case<'_>, finding: &Finding) -> bool {
     let Some(bound) = finding.effect.bound() else {
         let transfers = of_direction(case, finding.direction);
         let is_loss = matches!(finding.effect, Effect::Loss) && !transfers.is_empty();
-        return is_loss && transfers.iter().all(|one| one.bears_its_loss(case));
+        let is_borne = |one: &Transfer<'_>| one.bears_its_loss(case) || one.hardly_waits();
+        return is_loss && transfers.iter().all(is_borne);
     };
     let arrived = arrived(case, finding.direction);
     arrived.is_some_and(|rate| rate > REFUTED * bound.to.bits_per_second() as f64)
@@ -178,6 +192,8 @@ fn flows<'c>(
 
 /// Share of the loss that a filter dropped: it is all of it.
 const ALL: f64 = 0.90;
+/// So much differ a rate that was configured and what a test made of it.
+const SAME: f64 = 0.03;
 /// A bound of at most so many times what arrived explains it exactly: two of them are equal.
 const EQUAL: f64 = 1.10;
 /// A bound of at most so many times what arrived explains it.

@@ -3,7 +3,7 @@
 use measurement::verdict::Finding;
 use measurement::{Certainty, Conclusion, Role, Verdict};
 
-use super::bound::{closeness, is_refuted};
+use super::bound::{Closeness, closeness, is_refuted};
 use super::{Case, causes, deciding, findings};
 use crate::accounts::Test;
 
@@ -79,6 +79,9 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
             limit.rule != finding.rule
                 && causes::brings_about(limit.rule, finding.rule)
                 && reaches(case, limit, finding)
+                // What a filter drops does not make the rate that a shaper was given.
+                && !(causes::is_of_a_filter(limit.rule)
+                    && closeness(case, finding) == Closeness::Met)
         })
     };
     let key = |finding: &Finding| {

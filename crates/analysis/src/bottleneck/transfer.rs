@@ -155,6 +155,12 @@ impl Transfer<'_> {
         self.control(case) == Control::Bbr && self.sent_again() < BORNE
     }
 
+    /// Whether the sender tells that it waited for its congestion window, which loss makes small, for
+    /// a small part of the time.
+    pub(super) fn hardly_waits(&self) -> bool {
+        self.account.shares.is_some_and(|shares| shares.congestion_window < SELDOM)
+    }
+
     /// Whether so much is lost as a policer takes of what exceeds its rate.
     pub(super) fn loses_much(&self) -> bool {
         self.sent_again() >= POLICED
@@ -202,6 +208,8 @@ impl Transfer<'_> {
 const MUCH: f64 = 0.001;
 /// Share of loss that BBR bears without slowing down (up to a fifth, the first version).
 const BORNE: f64 = 0.15;
+/// Share of the time.
+const SELDOM: f64 = 0.3;
 /// Share of the bytes. By planted policers: 3 to 13 %, whatever the congestion control.
 const POLICED: f64 = 0.02;
 /// So many times the greatest rate that a bound allows refute it.

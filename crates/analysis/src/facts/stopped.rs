@@ -14,8 +14,7 @@ pub(crate) const PAGE: Page = Page {
     id: RuleId::ProcessStopped,
     title: "Process stopped",
     what: "For more than 5 % of the time linerate on an end was to work, or to wake, by its own \
-           clock, and neither ran nor waited for a CPU. From a tenth of the time on that is what \
-           limits.",
+           clock, and neither ran nor waited for a CPU. From 8 % of the time on that is what limits.",
     why: "Somebody stopped it (SIGSTOP, a debugger, a frozen cgroup), or it waited for memory. \
           Meanwhile nothing is sent, or a socket fills that nobody reads. A run that kept the \
           rate asked and lost nothing was not harmed by a little of it.",
@@ -54,4 +53,4 @@ pub(crate) fn share(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<f64>
 
 /// Shares of the time. A worker that works without a CPU has no other explanation. To be
 /// calibrated.
-pub(crate) const THRESHOLDS: Thresholds = Thresholds { noticeable: 0.05, limiting: 0.10 };
+pub(crate) const THRESHOLDS: Thresholds = Thresholds { noticeable: 0.05, limiting: 0.08 };

@@ -44,8 +44,11 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn disciplines(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let all = queue_drops::disciplines(device.host, &device.interface.name);
     let mut shapers = all.iter().filter(|one| is_shaper(one.kind));
-    let shaped =
-        shapers.find_map(|one| held_back(case, device, one).or_else(|| shaped(case, device, one)));
+    let carries_answers = case.is_tcp() && case.wanting().any(|flow| is_of_answers(device, flow));
+    let shaped = shapers.find_map(|one| {
+        let data = || shaped(case, device, one).filter(|_| !carries_answers);
+        held_back(case, device, one).or_else(data)
+    });
     // A root counts what its children drop as well: the largest number is that of all.
     let most = all.iter().filter(|one| !one.is_policer()).max_by_key(|one| one.drops);
     shaped.or_else(|| most.and_then(|one| dropped(case, device, one)))

@@ -95,8 +95,11 @@ fn certainty(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Certainty> {
     let shares = transfer.shares();
     let others = shares.application.max(shares.receive_window);
     let fills = Windows::of_transfer(case, transfer).is_some_and(|all| all.fills_send_buffer());
+    // What was lost stays in the buffer until it is acknowledged.
+    let lost = transfer.sent_again() * (1.0 - transfer.spurious());
+    let is_of_loss = lost >= LOST && shares.congestion_window > DECIDES.max(shares.send_buffer);
     match shares.send_buffer {
-        _ if fills => Some(Certainty::Limit),
+        _ if fills && !is_of_loss => Some(Certainty::Limit),
         share if share < NOTICED => None,
         share if share < DECIDES || share < others => Some(Certainty::Candidate),
         _ => Some(Certainty::Limit),
@@ -127,6 +130,8 @@ fn buffer(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<String> {
 
 /// Share of the segments retransmitted up to which a transfer counts as free of loss.
 const LITTLE: f64 = 0.000_1;
+/// Share of the bytes lost, and not late, from which on loss fills the buffer.
+const LOST: f64 = 0.01;
 /// Share of the offered window above which the window may be the limit instead.
 const ROOM: f64 = 0.6;
 /// Share of the time from which on it is told. To be calibrated.

@@ -45,20 +45,26 @@ fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
     }
     let text = format!("segment loss on the path ({} of the segments)", percent(lost));
     let bound = arrivals.bound_by_loss();
-    let explains = |bound: &Bound| {
-        let (from, to) = (bound.from.bits_per_second() as f64, bound.to.bits_per_second() as f64);
-        (from / FACTOR..=to * FACTOR).contains(&(8.0 * arrivals.rate))
-    };
-    let is_limit = bound.as_ref().is_some_and(explains);
+    let is_limit = bound.as_ref().is_some_and(|bound| explains(bound, arrivals.rate));
     let found = if is_limit { Found::limit(text) } else { Found::candidate(text) };
     let seen = format!("{} retransmitted, as the sender reports", counted(again, "segment"));
     let found = found.going(arrivals.flow.outcome.direction).seen(seen).remedy(REMEDY);
     Some(bound.into_iter().fold(found, Found::allowing))
 }
 
+/// Whether a bound by loss is near a rate in bytes a second.
+fn explains(bound: &Bound, rate: f64) -> bool {
+    let (from, to) = (bound.from.bits_per_second() as f64, bound.to.bits_per_second() as f64);
+    (from / FACTOR..=to * FACTOR).contains(&(8.0 * rate))
+}
+
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let lost = transfer.sent_again();
-    if lost < NOTICED || transfer.spurious() >= 0.5 {
+    let is_told = || {
+        let bound = transfer.bound_by_loss(case);
+        lost >= LEAST && bound.is_some_and(|bound| explains(&bound, transfer.rate))
+    };
+    if transfer.spurious() >= 0.5 || (lost < NOTICED && !is_told()) {
         return None;
     }
     let at_the_ends = dropped(case, transfer);
@@ -120,6 +126,8 @@ const REMEDY: &str = "check cables, ports and routers (--observe HOST); if a low
 const FACTOR: f64 = 2.0;
 /// Of the bytes. To be calibrated.
 const NOTICED: f64 = 0.001;
+/// Where that is what the congestion control makes of it, on a long path.
+const LEAST: f64 = 0.000_2;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
