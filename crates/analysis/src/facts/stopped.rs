@@ -53,4 +53,4 @@ pub(crate) fn share(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<f64>
 
 /// Shares of the time. A worker that works without a CPU has no other explanation. To be
 /// calibrated.
-pub(crate) const THRESHOLDS: Thresholds = Thresholds { noticeable: 0.05, limiting: 0.08 };
+pub(crate) const THRESHOLDS: Thresholds = Thresholds { noticeable: 0.05, limiting: 0.10 };

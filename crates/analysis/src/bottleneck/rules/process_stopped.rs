@@ -25,7 +25,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let (stood, share) = (stopped::time(case.test?, host)?, stopped::share(case.test?, host)?);
-    (share >= stopped::THRESHOLDS.limiting).then(|| {
+    (share >= LIMITS).then(|| {
         let text = format!("linerate on {} was stopped repeatedly", words::host(host.role()));
         let is_harmed = case.wanting().any(|flow| is_harmed(flow, host, share));
         let found = if is_harmed { Found::limit(text) } else { Found::note(text) };
@@ -79,6 +79,8 @@ fn is_lost_in_socket(ledger: &Ledger) -> bool {
     !ledger.receiver_told || words::share(in_socket, ledger.lost()) > SOME
 }
 
+/// Share of the time, where something is missing. A stop for a tenth of each second shows as a little less.
+const LIMITS: f64 = 0.08;
 /// Of the time that an end stood still, the part for which TCP had nothing to send from which on
 /// that did harm. To be calibrated.
 const FELT: f64 = 0.5;
