@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod board;
 mod check;
 mod command;
 mod conformance;
@@ -60,6 +61,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Task {
     Bench(Box<bench::Bench>),
+    Board(board::OnBoard),
     Check(check::Check),
     Conformance(conformance::Conformance),
     Cross(cross::Cross),
@@ -82,6 +84,7 @@ impl Task {
     fn run(self) -> anyhow::Result<String> {
         match self {
             Self::Bench(task) => task.run(),
+            Self::Board(task) => task.run(),
             Self::Check(task) => task.run(),
             Self::Conformance(task) => task.run(),
             Self::Cross(task) => task.run(),

@@ -92,6 +92,17 @@ pub(crate) const FAULTS: [Needed; 11] = [
     ("strace", "strace"),
     ("iperf3", "iperf3"),
 ];
+/// What `board` fetches, packs and runs.
+pub(crate) const BOARD: [Needed; 8] = [
+    ("qemu-system-riscv64", "qemu-system-misc"),
+    ("cpio", "cpio"),
+    ("xz", "xz-utils"),
+    ("apt-get", "apt"),
+    ("dpkg-deb", "dpkg"),
+    ("ip", "iproute2"),
+    ("iperf3", "iperf3"),
+    ("base64", "coreutils"),
+];
 /// What `release` packs with.
 pub(crate) const RELEASE: [Needed; 4] =
     [("dpkg-deb", "dpkg"), ("gzip", "gzip"), ("tar", "tar"), ("git", "git")];

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::output::say;
 use crate::workspace::{Build, Workspace};
-use crate::{check, conformance, fuzz, packages, promises, proof};
+use crate::{board, check, conformance, fuzz, packages, promises, proof};
 
 mod suite;
 
@@ -19,6 +19,9 @@ pub(crate) struct Test {
     /// crates but the scenarios of the command line
     #[arg(long)]
     quick: bool,
+    /// Without the emulated board, for which Debian's kernel is fetched
+    #[arg(long, conflicts_with = "quick")]
+    no_board: bool,
 }
 
 impl Test {
@@ -29,6 +32,10 @@ impl Test {
         for (number, stage) in stages.iter().enumerate() {
             let stage_start = Instant::now();
             say(format!("\n== test {} of {}: {}", number + 1, stages.len(), stage.name));
+            if self.no_board && stage.name == BOARD.name {
+                say("not run: --no-board");
+                continue;
+            }
             (stage.run)(&workspace).with_context(|| format!("test failed at: {}", stage.name))?;
             say(format!("== {} took {}", stage.name, show(stage_start)));
         }
@@ -51,7 +58,9 @@ const PROGRAMS: Stage =
     Stage { name: "programs that the tests run", run: |_| packages::provide(&packages::TESTS) };
 const CHECK: Stage = Stage { name: "check", run: check::check };
 
-const STAGES: [Stage; 10] = [
+const BOARD: Stage = Stage { name: "an emulated board", run: board::short };
+
+const STAGES: [Stage; 11] = [
     PROGRAMS,
     CHECK,
     Stage { name: "unit, integration and documentation tests", run: suite::run },
@@ -62,6 +71,7 @@ const STAGES: [Stage; 10] = [
     Stage { name: "a proof of the ledger", run: proof::short },
     // In 8 s the queue that drains after the end is little of what counters see.
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped", "--time", "8"]) },
+    BOARD,
     Stage { name: "promises of size, memory and wall time", run: promises::quick },
 ];
 

@@ -3,6 +3,7 @@
 use super::task::Task;
 
 mod bench;
+mod board;
 mod conformance;
 mod faults;
 mod fuzz;
@@ -20,8 +21,9 @@ pub(crate) fn task(span: &str) -> Option<Task> {
 /// The task of its kind that a text names.
 type Kind = fn(&str) -> Option<Task>;
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     bench::task,
+    board::task,
     conformance::task,
     faults::task,
     fuzz::task,
