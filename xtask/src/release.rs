@@ -5,6 +5,7 @@ mod sbom;
 mod tarball;
 mod texts;
 mod tree;
+pub(crate) mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +21,8 @@ use crate::{command, dist, packages};
 
 use texts::Texts;
 
-/// Builds what is handed out: a Debian package, an archive and an SBOM for each kind of machine
+/// Builds what is handed out: a Debian package, an archive, a wheel and an SBOM for each kind of
+/// machine
 ///
 /// Puts them into `target/dist`, with checksums. Each is packed twice, and the two must be the same.
 #[derive(Debug, Args)]
@@ -47,7 +49,7 @@ impl Release {
         let mut made = 0;
         for (target, binary) in targets.into_iter().zip(&binaries) {
             let linerate = Linerate::read(&workspace, target, binary, seconds)?;
-            for pack in [deb::pack, tarball::pack, sbom::write] {
+            for pack in [deb::pack, tarball::pack, wheel::pack, sbom::write] {
                 say(linerate.twice(pack)?.display());
                 made += 1;
             }
