@@ -23,6 +23,7 @@ mod packages;
 mod picture;
 mod promises;
 mod proof;
+mod python;
 mod release;
 mod rules;
 mod schema;
@@ -73,6 +74,7 @@ enum Task {
     Picture(picture::Picture),
     Promises(promises::Promises),
     Proof(proof::Proof),
+    Python(python::Python),
     Release(release::Release),
     Rules(rules::Rules),
     Schema(schema::Schema),
@@ -96,6 +98,7 @@ impl Task {
             Self::Picture(task) => task.run(),
             Self::Promises(task) => task.run(),
             Self::Proof(task) => task.run(),
+            Self::Python(task) => task.run(),
             Self::Release(task) => task.run(),
             Self::Rules(task) => task.run(),
             Self::Schema(task) => task.run(),

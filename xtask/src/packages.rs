@@ -104,8 +104,11 @@ pub(crate) const BOARD: [Needed; 8] = [
     ("base64", "coreutils"),
 ];
 /// What `release` packs with.
-pub(crate) const RELEASE: [Needed; 4] =
-    [("dpkg-deb", "dpkg"), ("gzip", "gzip"), ("tar", "tar"), ("git", "git")];
+pub(crate) const RELEASE: [Needed; 5] =
+    [("dpkg-deb", "dpkg"), ("gzip", "gzip"), ("tar", "tar"), ("git", "git"), ("zip", "zip")];
+
+/// What `python` packs and installs with.
+pub(crate) const PYTHON: [Needed; 2] = [("python3", "python3-venv"), ("zip", "zip")];
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,12 @@
 //! `release`: packages, archives and lists of parts of the files that `dist` builds.
 
 mod deb;
+mod image;
 mod sbom;
 mod tarball;
 mod texts;
 mod tree;
+pub(crate) mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +22,8 @@ use crate::{command, dist, packages};
 
 use texts::Texts;
 
-/// Builds what is handed out: a Debian package, an archive and an SBOM for each kind of machine
+/// Builds what is handed out: a Debian package, an archive, a wheel and an SBOM for each kind of
+/// machine, and an image of containers for all of them
 ///
 /// Puts them into `target/dist`, with checksums. Each is packed twice, and the two must be the same.
 #[derive(Debug, Args)]
@@ -45,13 +48,17 @@ impl Release {
         };
         let seconds = seconds(&workspace)?;
         let mut made = 0;
+        let mut all = Vec::new();
         for (target, binary) in targets.into_iter().zip(&binaries) {
             let linerate = Linerate::read(&workspace, target, binary, seconds)?;
-            for pack in [deb::pack, tarball::pack, sbom::write] {
-                say(linerate.twice(pack)?.display());
+            for pack in [deb::pack, tarball::pack, wheel::pack, sbom::write] {
+                say(twice(&workspace, |folder| pack(&linerate, folder))?.display());
                 made += 1;
             }
+            all.push(linerate);
         }
+        say(twice(&workspace, |folder| image::pack(&all, folder))?.display());
+        made += 1;
         dist::write_checksums(&dist::folder(&workspace))?;
         Ok(format!("release: {made} files, the same when packed again"))
     }
@@ -68,9 +75,6 @@ struct Linerate<'a> {
     seconds: u64,
 }
 
-/// Writes a file into a folder.
-type Pack = fn(&Linerate<'_>, &Path) -> Result<PathBuf>;
-
 impl<'a> Linerate<'a> {
     fn read(
         workspace: &'a Workspace,
@@ -82,33 +86,6 @@ impl<'a> Linerate<'a> {
         let bytes = fs::read(binary).with_context(missing)?;
         let texts = Texts::of(target, binary)?;
         Ok(Self { workspace, target, binary: bytes, texts, seconds })
-    }
-
-    /// Packs it twice, in two folders; the file, if both have the same bytes.
-    fn twice(&self, pack: Pack) -> Result<PathBuf> {
-        let folders = ["pack", "pack-again"].map(|name| self.workspace.target.join(name));
-        let mut files = Vec::new();
-        for folder in &folders {
-            // What an earlier run left there would be packed, too.
-            _ = fs::remove_dir_all(folder);
-            fs::create_dir_all(folder)?;
-            files.push(pack(self, folder)?);
-        }
-        let bytes = |file: &PathBuf| {
-            fs::read(file).with_context(|| format!("{} was not written", file.display()))
-        };
-        let name = files[0].file_name().context("a file has a name")?.to_owned();
-        ensure!(
-            bytes(&files[0])? == bytes(&files[1])?,
-            "{} differs when it is packed again",
-            name.display()
-        );
-        let file = dist::folder(self.workspace).join(name);
-        fs::copy(&files[0], &file).with_context(|| format!("cannot write {}", file.display()))?;
-        for folder in folders {
-            fs::remove_dir_all(folder)?;
-        }
-        Ok(file)
     }
 
     /// A text of the project.
@@ -128,6 +105,33 @@ impl<'a> Linerate<'a> {
     fn name(&self) -> String {
         format!("linerate-{VERSION}-{}-linux", self.target.name)
     }
+}
+
+/// Packs twice, in two folders; the file, if both have the same bytes.
+fn twice(workspace: &Workspace, pack: impl Fn(&Path) -> Result<PathBuf>) -> Result<PathBuf> {
+    let folders = ["pack", "pack-again"].map(|name| workspace.target.join(name));
+    let mut files = Vec::new();
+    for folder in &folders {
+        // What an earlier run left there would be packed, too.
+        _ = fs::remove_dir_all(folder);
+        fs::create_dir_all(folder)?;
+        files.push(pack(folder)?);
+    }
+    let bytes = |file: &PathBuf| {
+        fs::read(file).with_context(|| format!("{} was not written", file.display()))
+    };
+    let name = files[0].file_name().context("a file has a name")?.to_owned();
+    ensure!(
+        bytes(&files[0])? == bytes(&files[1])?,
+        "{} differs when it is packed again",
+        name.display()
+    );
+    let file = dist::folder(workspace).join(name);
+    fs::copy(&files[0], &file).with_context(|| format!("cannot write {}", file.display()))?;
+    for folder in folders {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(file)
 }
 
 /// The time that all files have: of the last commit, or as SOURCE_DATE_EPOCH says

@@ -14,6 +14,7 @@ pub mod answers;
 pub mod cores;
 pub mod cpuinfo;
 mod cpus;
+pub mod fragment;
 mod interfaces;
 pub mod irqs;
 mod kernel_queries;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use campaign::search::{Decide, Repeat};
 use campaign::{Row, Runner, Search};
+use host::inventory::fragment::{self, Lacking, Purpose};
 use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, TestPlan, Transport};
@@ -26,7 +27,8 @@ pub(crate) fn run(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 /// Without traffic.
 fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     let form = flags.format.form()?;
-    let (inventory, gaps) = host::inventory::read(&tree(flags.root.as_deref())?);
+    let tree = tree(flags.root.as_deref())?;
+    let (inventory, gaps) = host::inventory::read(&tree);
     let findings = campaign::diagnose(inventory.clone(), gaps.clone());
     match form {
         Form::Json => {
@@ -36,9 +38,26 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
         }
         Form::Text => {
             output::print_table(|out| report::diagnosis::write(&inventory, &findings, &gaps, out))?;
+            // Where its options cannot be read, that is one of the gaps.
+            if let Some(lacking) = fragment::lacking(&tree, &inventory.kernel).ok().and_then(lack) {
+                output::print_text(lacking.as_bytes())?;
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How many options a kernel lacks, in a sentence; none: it has all that linerate uses.
+fn lack(lacking: Lacking) -> Option<String> {
+    let count = |purpose| lacking.count(purpose);
+    let (attribution, tests) = (count(Purpose::Attribution), count(Purpose::Tests));
+    let tracing = count(Purpose::Tracing);
+    (attribution + tests > 0).then(|| {
+        format!(
+            "\n  kernel options missing: attribution {attribution}, tests {tests}, tracing {tracing}; \
+             see linerate host --kernel-config\n"
+        )
+    })
 }
 
 /// Against a server.

@@ -6,13 +6,18 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use host::inventory::fragment;
 use host::{Archive, Tree};
 
 use crate::flags::HostFlags;
 use crate::output;
 
 pub(crate) fn run(flags: &HostFlags) -> anyhow::Result<ExitCode> {
-    let (inventory, gaps) = host::inventory::read(&tree(flags.root.as_deref())?);
+    let tree = tree(flags.root.as_deref())?;
+    if flags.kernel_config {
+        return print_fragment(&tree);
+    }
+    let (inventory, gaps) = host::inventory::read(&tree);
     if flags.json {
         let mut text = Vec::new();
         report::host::write_json(&inventory, &gaps, &mut text)?;
@@ -20,6 +25,15 @@ pub(crate) fn run(flags: &HostFlags) -> anyhow::Result<ExitCode> {
     } else {
         output::print_table(|out| report::host::write(&inventory, &gaps, out))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the kernel lacks, for its configuration.
+fn print_fragment(tree: &Tree) -> anyhow::Result<ExitCode> {
+    let kernel = host::inventory::kernel_answers(tree).kernel;
+    let lacking = fragment::lacking(tree, &kernel)
+        .map_err(|gap| anyhow!("cannot read the {}: {}", gap.what, gap.why))?;
+    output::print_text(lacking.to_string().as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

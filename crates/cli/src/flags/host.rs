@@ -17,6 +17,10 @@ pub(crate) struct HostFlags {
     /// Print it as JSON
     #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
     pub(crate) json: bool,
+    /// Print what the kernel was built without that attribution, tests and tracing use, as a
+    /// fragment of a kernel configuration
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) kernel_config: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -24,4 +28,5 @@ Examples:
   linerate host                          this one, as far as you may see it
   sudo linerate host                     all of it
   linerate host --root router.tar        one that was captured
+  linerate host --kernel-config > fragment.config
   linerate host --json | jq .inventory.interfaces";

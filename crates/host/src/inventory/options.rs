@@ -9,17 +9,22 @@ use crate::Tree;
 
 /// The build options of interest, and a gap if the kernel does not publish them.
 pub(super) fn options(tree: &Tree, release: &str) -> (BTreeMap<String, String>, Option<Gap>) {
-    let packed = tree.bytes("proc/config.gz").ok().and_then(|bytes| unpack(&bytes));
-    // The release comes from a file of a captured tree.
-    let path = format!("boot/config-{release}");
-    let file = || tree.text(&path).ok().filter(|_| !release.contains('/'));
-    match packed.or_else(file) {
+    match text(tree, release) {
         Some(text) => (read(&text), None),
         None => (BTreeMap::new(), Some(missing(release))),
     }
 }
 
-fn missing(release: &str) -> Gap {
+/// The configuration of the kernel; none: it does not publish it.
+pub(super) fn text(tree: &Tree, release: &str) -> Option<String> {
+    let packed = tree.bytes("proc/config.gz").ok().and_then(|bytes| unpack(&bytes));
+    // The release comes from a file of a captured tree.
+    let path = format!("boot/config-{release}");
+    let file = || tree.text(&path).ok().filter(|_| !release.contains('/'));
+    packed.or_else(file)
+}
+
+pub(super) fn missing(release: &str) -> Gap {
     Gap {
         what: "options of the kernel".to_owned(),
         why: format!(
