@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use measurement::units::show_duration;
+use measurement::units::{show_duration, show_time};
 use measurement::{BitRate, Direction, Stamp, TestPlan, TestRecord, Transport};
 
 use crate::words::percent;
@@ -123,7 +123,7 @@ fn late(record: &TestRecord, most: Duration) -> Option<String> {
     match round_trip(record) {
         Some((time, _)) if time <= most => None,
         Some((time, what)) => {
-            let time = show_duration(time);
+            let time = show_time(time);
             Some(format!("{row} had {what} of {time}, more than --max-latency {limit}"))
         }
         // Without a probe, rows over UDP tell nothing, and are not concerned.
@@ -217,7 +217,7 @@ mod tests {
                 stream.tcp.as_mut().expect("TCP").rtt_micros = 6_000;
             }
         }
-        let text = "TCP send had a smoothed RTT of 6ms, more than --max-latency 5ms";
+        let text = "TCP send had a smoothed RTT of 6 ms, more than --max-latency 5ms";
         assert_eq!(most.missed(&record), [text]);
         let times = Spread { p99: millis(4), ..Spread::default() };
         let loaded = RoundTrips { count: 9, times, ..RoundTrips::default() };

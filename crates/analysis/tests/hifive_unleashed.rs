@@ -178,7 +178,7 @@ fn tcp_is_undecided_and_its_window_is_no_likely_limit() {
     assert_eq!(window.certainty, Certainty::Note);
     assert!(window.text.contains("unlikely"), "{window:?}");
     assert!(
-        has(&window.evidence, "235,520 bytes of window at that rate are 14.77ms"),
+        has(&window.evidence, "235,520 bytes of window at that rate are 14.77 ms"),
         "{window:?}"
     );
     let cpu = |one: &&measurement::verdict::Finding| {

@@ -133,15 +133,27 @@ impl Timestamp {
     }
 }
 
-/// Formats a duration in s, ms or us with at most two decimals, e.g. `10s`, `500ms`, `1.25s`.
+/// Formats a duration as options take it: in s, ms or us with at most two decimals, e.g. `10s`,
+/// `500ms`, `1.25s`.
 pub fn show_duration(span: Duration) -> String {
+    let (number, unit) = in_seconds(span);
+    format!("{number}{unit}")
+}
+
+/// Formats a duration for sentences and tables, as the SI has it: `10 s`, `500 ms`, `1.25 s`.
+pub fn show_time(span: Duration) -> String {
+    let (number, unit) = in_seconds(span);
+    format!("{number} {unit}")
+}
+
+fn in_seconds(span: Duration) -> (String, &'static str) {
     let seconds = span.as_secs_f64();
     if seconds >= 1.0 || span.is_zero() {
-        format!("{}s", trimmed(seconds, 2))
+        (trimmed(seconds, 2), "s")
     } else if seconds >= 1e-3 {
-        format!("{}ms", trimmed(seconds * 1e3, 2))
+        (trimmed(seconds * 1e3, 2), "ms")
     } else {
-        format!("{}us", trimmed(seconds * 1e6, 2))
+        (trimmed(seconds * 1e6, 2), "us")
     }
 }
 
@@ -196,6 +208,7 @@ mod tests {
         assert_eq!(show_duration(Duration::from_millis(1250)), "1.25s");
         assert_eq!(show_duration(Duration::from_millis(10)), "10ms");
         assert_eq!(show_duration(Duration::from_secs(10)), "10s");
+        assert_eq!(show_time(Duration::from_micros(52_460)), "52.46 ms");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use measurement::outcome::Fairness;
 use measurement::record::{Source, StreamRecord};
-use measurement::units::{group_thousands, show_duration};
+use measurement::units::{group_thousands, show_time};
 use measurement::{
     BitRate, DelayVariation, DirectionOutcome, End, MpuUse, Peer, Quantiles, RecordSet, Runtime,
     TestRecord, Throughput, Transport,
@@ -126,7 +126,7 @@ fn row(record: &TestRecord, run: &str, outcome: &DirectionOutcome) -> Vec<Cell> 
         asked(record, outcome),
         rate(offered, misses(offered, outcome.asked), Emphasis::None),
         rate(delivered, falls_short(delivered, offered), Emphasis::Strong),
-        Cell::from(outcome.headline().map_or_else(String::new, |t| show_duration(t.span))),
+        Cell::from(outcome.headline().map_or_else(String::new, |t| show_time(t.span))),
         lost(outcome),
         Cell::from(outcome.datagrams.map_or_else(String::new, |d| d.sent.to_string())),
         Cell::from(reordered(outcome)),

@@ -56,7 +56,7 @@ pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
             write_wrapped(2, &format!("would decide: {measurement}"), out)?;
         }
     }
-    judgement.attributions.iter().try_for_each(|one| write_attribution(one, out))
+    judgement.attributions.iter().try_for_each(|one| write_work(one, TELLING, out))
 }
 
 /// `further measurement: does a slower run lose as well? (UDP send, 40.00 Mbit/s)`.
@@ -113,8 +113,13 @@ fn write_remedy(remedy: &Remedy, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// An error of writing to `out`.
 pub fn write_attribution(attribution: &Attribution, out: &mut dyn Write) -> io::Result<()> {
+    write_work(attribution, 0.0, out)
+}
+
+/// The same, of kinds that took at least that share of the busy time.
+fn write_work(attribution: &Attribution, least: f64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n  {}", heading(attribution))?;
-    work(attribution).write(out, 4)?;
+    work(attribution, least).write(out, 4)?;
     if !attribution.what_if.is_empty() {
         writeln!(out)?;
     }
@@ -193,7 +198,7 @@ fn heading(attribution: &Attribution) -> String {
     format!("where CPUs of {host} spent their busy time ({source}, {labelled:.0} % known)")
 }
 
-fn work(attribution: &Attribution) -> Columns {
+fn work(attribution: &Attribution, least: f64) -> Columns {
     let mut columns = Columns::default();
     let head = |text: String| Cell::new(text, Emphasis::Faint);
     let cpus = attribution.cpus.iter();
@@ -202,13 +207,20 @@ fn work(attribution: &Attribution) -> Columns {
     columns.push(first.into_iter().chain(heads).map(head).collect());
     let mut work: Vec<_> = attribution.work.iter().collect();
     work.sort_by(|(_, one), (_, other)| other.share.total_cmp(&one.share));
-    for (kind, cost) in work.into_iter().filter(|(kind, _)| **kind != Work::Idle) {
+    work.retain(|(kind, _)| **kind != Work::Idle);
+    let (told, rest): (Vec<_>, Vec<_>) = work.into_iter().partition(|(_, one)| one.share >= least);
+    for (kind, cost) in told {
         let nanos = cost.nanos_per_kib.map_or_else(String::new, |nanos| format!("{nanos:.1}"));
         let mut row = vec![kind.to_string(), percent(cost.share), nanos];
         let cpus = attribution.cpus.iter();
         row.extend(
             cpus.map(|cpu| cpu.work.get(kind).map_or_else(String::new, |one| percent(*one))),
         );
+        columns.push(row.into_iter().map(Cell::from).collect());
+    }
+    if !rest.is_empty() {
+        let share = rest.iter().map(|(_, one)| one.share).sum();
+        let row = vec![format!("{} others", rest.len()), percent(share)];
         columns.push(row.into_iter().map(Cell::from).collect());
     }
     columns
@@ -224,6 +236,8 @@ fn what_if(one: &WhatIf) -> String {
     format!("if {without} cost nothing: {} -> at most {}", rate(from), rate(at_most))
 }
 
+/// Share of the busy time of a host from which on a kind of work is told beside a verdict.
+const TELLING: f64 = 0.05;
 /// Letters of a line after its indent.
 const WIDTH: usize = 90;
 

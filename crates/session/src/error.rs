@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use measurement::units::show_duration;
+use measurement::units::show_time;
 use measurement::{ByteSize, EngineName};
 use protocol::iperf3::ProtocolError;
 
@@ -141,7 +141,7 @@ pub enum SessionError {
     /// The server sent no payload within the time limit.
     #[error(
         "nothing came from {peer} for {}; is it stopped, or the path broken?",
-        show_duration(*patience)
+        show_time(*patience)
     )]
     NothingReceived {
         /// Address and port of the server.

@@ -8,6 +8,7 @@ mod conformance;
 mod faults;
 mod fuzz;
 mod proof;
+mod python;
 mod release;
 mod schema;
 mod size;
@@ -21,13 +22,14 @@ pub(crate) fn task(span: &str) -> Option<Task> {
 /// The task of its kind that a text names.
 type Kind = fn(&str) -> Option<Task>;
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     bench::task,
     board::task,
     conformance::task,
     faults::task,
     fuzz::task,
     proof::task,
+    python::task,
     release::task,
     schema::task,
     size::task,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measurement::host::{Counter, counter};
 use measurement::judgement::{TcpAccount, TimeShares};
-use measurement::units::show_duration;
+use measurement::units::show_time;
 use measurement::{Bound, Role, TcpSample};
 
 use super::Case;
@@ -240,7 +240,7 @@ pub(super) fn shown(time: Duration) -> String {
         1_000..1_000_000 => 10,
         _ => 10_000,
     };
-    show_duration(Duration::from_micros(micros / grain * grain))
+    show_time(Duration::from_micros(micros / grain * grain))
 }
 
 /// `TCPRcvQDrop +12, PruneCalled +3`.

@@ -37,8 +37,8 @@ mod tests {
         let bound = bound(65_536);
         assert_eq!(
             bound.arithmetic,
-            "65,536 bytes per round trip: 524.3 Mbit/s at 1ms, 26.21 Mbit/s at 20ms, 5.243 Mbit/s \
-             at 100ms"
+            "65,536 bytes per round trip: 524.3 Mbit/s at 1 ms, 26.21 Mbit/s at 20 ms, 5.243 Mbit/s \
+             at 100 ms"
         );
         assert_eq!(bound.from.bits_per_second(), 5_242_880);
     }

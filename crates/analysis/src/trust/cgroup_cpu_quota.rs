@@ -1,7 +1,7 @@
 //! `cgroup-cpu-quota`: a control group's quota stopped the test.
 
 use measurement::host::Family;
-use measurement::units::show_duration;
+use measurement::units::show_time;
 
 use super::{Finding, Rule, Test};
 use crate::evidence::HostView;
@@ -25,7 +25,7 @@ fn finding(host: &HostView<'_>) -> Option<Finding> {
          outside that cgroup",
         words::host(host.role()),
         counted(throttled.times, "time"),
-        show_duration(throttled.time)
+        show_time(throttled.time)
     );
     Some(Finding::suspect(Some(host.role()), sentence))
 }
@@ -46,6 +46,6 @@ mod tests {
         test_record::grow(host, counter::CGROUP_THROTTLED, 12);
         test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 1_500_000);
         let text = test_record::suspected(&RULE, &record);
-        assert!(text.contains("on the server 12 times, for 1.5s in total"), "{text}");
+        assert!(text.contains("on the server 12 times, for 1.5 s in total"), "{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! `clock-offset-uncertain`: the clocks cannot tell one way from the other.
 
 use measurement::Loaded;
-use measurement::units::show_duration;
+use measurement::units::show_time;
 
 use super::{Finding, Page, Rule, RuleId, Test};
 
@@ -31,8 +31,8 @@ fn finding(latency: &Loaded) -> Option<Finding> {
     (ways.clock_error > longest && drifted).then(|| {
         let sentence = format!(
             "the clock error, up to {}, exceeds the one-way delay, up to {}; use round trips",
-            show_duration(ways.clock_error),
-            show_duration(longest)
+            show_time(ways.clock_error),
+            show_time(longest)
         );
         Finding::suspect(None, sentence)
     })
@@ -67,7 +67,7 @@ mod tests {
         record.outcome.latency = Some(Loaded { one_way, ..latency });
         assert!(
             test_record::suspected(&RULE, &record)
-                .contains("up to 400us, exceeds the one-way delay, up to 60us")
+                .contains("up to 400 us, exceeds the one-way delay, up to 60 us")
         );
     }
 }

@@ -1,7 +1,7 @@
 //! `interval-mismatch`: the ends measured for different times.
 
 use measurement::DirectionOutcome;
-use measurement::units::show_duration;
+use measurement::units::show_time;
 
 use super::{Finding, Page, Rule, RuleId, Test};
 use crate::words::is_short;
@@ -32,8 +32,8 @@ fn sentence(outcome: &DirectionOutcome) -> Option<String> {
         format!(
             "no loss: the rates differ as the sender measured for {}, the receiver for {}; use \
              more time (-t)",
-            show_duration(sent.span),
-            show_duration(got.span)
+            show_time(sent.span),
+            show_time(got.span)
         )
     })
 }
@@ -57,7 +57,7 @@ mod tests {
         };
         deliver(&mut record, 125_000_000);
         let text = test_record::noted(&RULE, &record);
-        assert!(text.contains("measured for 10s, the receiver for 10.5s"), "{text}");
+        assert!(text.contains("measured for 10 s, the receiver for 10.5 s"), "{text}");
         deliver(&mut record, 123_000_000);
         assert_eq!(test_record::found(&RULE, &record), [], "something is missing");
     }

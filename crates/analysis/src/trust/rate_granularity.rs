@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use measurement::plan::MIN_DATAGRAM;
-use measurement::units::show_duration;
+use measurement::units::show_time;
 use measurement::{ByteSize, DirectionOutcome, TestPlan};
 
 use super::{Finding, Page, Rule, RuleId, Test};
@@ -41,8 +41,8 @@ fn sentence(outcome: &DirectionOutcome, plan: &TestPlan, block: ByteSize) -> Opt
             "the rate is too low for the length: {} take {} at {rate}, too long for a test of {}; \
              {}",
             block.expanded(),
-            show_duration(each),
-            show_duration(offered.span),
+            show_time(each),
+            show_time(offered.span),
             shorter(due / 100.0)
         )
     })
@@ -78,7 +78,7 @@ mod tests {
     fn a_rate_that_a_few_blocks_make_is_noted_with_a_length_that_keeps_it() {
         // Nine datagrams where eight and a half are due.
         let text = test_record::noted(&RULE, &slow(13_140, 1_460));
-        assert!(text.contains("1,460 bytes take 116.8ms at 100.0 kbit/s"), "{text}");
+        assert!(text.contains("1,460 bytes take 116.8 ms at 100.0 kbit/s"), "{text}");
         assert!(text.ends_with("use -l 125 or less, or more time (-t)"), "{text}");
     }
 

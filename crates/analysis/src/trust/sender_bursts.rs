@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::units::show_duration;
+use measurement::units::show_time;
 use measurement::{BitRate, PacingReport, PacingWay};
 
 use super::{Finding, Page, Rule, RuleId, Test};
@@ -45,7 +45,7 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
          sendmmsg",
         test.prefix(flow),
         count(at_once),
-        show_duration(takes)
+        show_time(takes)
     );
     let is_asked = at_once <= asked;
     let is_long = takes >= HARMFUL && !is_asked;
@@ -85,7 +85,7 @@ mod tests {
         assert!(test_record::noted(&RULE, &record).contains("bursts of up to 5 datagrams"));
         with(&mut record, 45);
         let text = test_record::suspected(&RULE, &record);
-        assert!(text.contains("bursts of up to 45 datagrams, 4.5ms at"), "{text}");
+        assert!(text.contains("bursts of up to 45 datagrams, 4.5 ms at"), "{text}");
         record.plan = test_record::plan_with(&record.plan, |draft| draft.options.burst = Some(45));
         assert!(test_record::noted(&RULE, &record).contains("45 datagrams"));
     }

@@ -1,7 +1,7 @@
 //! `test-incomplete`: the test did not end as planned.
 
 use measurement::outcome::Ending;
-use measurement::units::show_duration;
+use measurement::units::show_time;
 
 use measurement::TestRecord;
 
@@ -25,7 +25,7 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     match &record.outcome.ending {
         Ending::Completed => broken(record).into_iter().collect(),
         Ending::Interrupted => {
-            let ran = show_duration(record.course().span(true));
+            let ran = show_time(record.course().span(true));
             let sentence = format!(
                 "the numbers are partial: the run was interrupted after {ran}; run it to its end"
             );
@@ -63,7 +63,7 @@ mod tests {
         let mut record = test_record::udp();
         assert_eq!(test_record::found(&RULE, &record), []);
         record.outcome.ending = Ending::Interrupted;
-        assert!(test_record::suspected(&RULE, &record).contains("interrupted after 10s"));
+        assert!(test_record::suspected(&RULE, &record).contains("interrupted after 10 s"));
         record.outcome.ending = Ending::Failed { error: "the server is gone".to_owned() };
         assert!(test_record::refuted(&RULE, &record).ends_with("failed: the server is gone"));
     }

@@ -1,7 +1,7 @@
 //! `warm-up-in-mean`: the start, or a break, is in the mean.
 
 use measurement::Steady;
-use measurement::units::show_duration;
+use measurement::units::show_time;
 
 use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
@@ -29,7 +29,7 @@ fn sentence(test: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
     if rate.abs_diff(whole) as f64 <= NOTICED * rate as f64 {
         return None;
     }
-    let (from, to) = (show_duration(steady.from), show_duration(steady.to));
+    let (from, to) = (show_time(steady.from), show_time(steady.to));
     let prefix = test.prefix(flow);
     if rate == 0 {
         return Some(format!(
@@ -51,7 +51,7 @@ fn sentence(test: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
 /// What came before it can be left out, what came behind it cannot.
 fn remedy(steady: &Steady) -> String {
     if steady.from.is_zero() {
-        return format!("see what changed after {}, or repeat it", show_duration(steady.to));
+        return format!("see what changed after {}, or repeat it", show_time(steady.to));
     }
     let omitted = show_whole_seconds(steady.from.as_secs_f64());
     format!("omit the start (-O {omitted}), or use more time (-t)")
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(test_record::found(&RULE, &record), []);
         record.reported.pulses[0].bytes[..20].fill(300_000);
         let text = test_record::noted(&RULE, &record);
-        assert!(text.contains("steady at 100.0 Mbit/s from 2s to 10s"), "{text}");
+        assert!(text.contains("steady at 100.0 Mbit/s from 2 s to 10 s"), "{text}");
         assert!(text.contains("the mean, 84.80 Mbit/s") && text.contains("(-15 %)"), "{text}");
         assert!(text.ends_with("omit the start (-O 2), or use more time (-t)"), "{text}");
     }
@@ -86,10 +86,10 @@ mod tests {
         let mut record = test_record::udp();
         record.reported.pulses[0].bytes[80..].fill(300_000);
         let text = test_record::noted(&RULE, &record);
-        assert!(text.contains(" from 0s to 8s; the mean"), "{text}");
-        assert!(text.ends_with("see what changed after 8s, or repeat it"), "{text}");
+        assert!(text.contains(" from 0 s to 8 s; the mean"), "{text}");
+        assert!(text.ends_with("see what changed after 8 s, or repeat it"), "{text}");
         record.reported.pulses[0].bytes[40..].fill(0);
         let text = test_record::noted(&RULE, &record);
-        assert!(text.starts_with("nothing arrived from 4s to 10s"), "{text}");
+        assert!(text.starts_with("nothing arrived from 4 s to 10 s"), "{text}");
     }
 }

@@ -74,3 +74,17 @@ fn what_is_no_captured_host_is_refused() {
     run(linerate(&format!("capture -o {folder}/absent/file.tar")))
         .assert_refusal(1, &["cannot write", "choose another file"]);
 }
+
+#[test]
+fn what_a_kernel_lacks_is_a_fragment_of_its_configuration() {
+    let unknown = run(linerate(&format!("host --kernel-config --root {}", tree("nanopi-r4s"))));
+    assert_eq!(unknown.code, Some(1), "{unknown:?}");
+    assert!(unknown.stderr.contains("modprobe configs"), "{unknown:?}");
+    let board = tree("hifive-unleashed");
+    let fragment = run(linerate(&format!("host --kernel-config --root {board}")));
+    fragment.assert_success();
+    fragment.assert_prints(&["# What Linux 5.2.9 lacks", "CONFIG_FUNCTION_TRACER=y"]);
+    let diagnosis = run(linerate(&format!("diagnose --root {board}")));
+    diagnosis.assert_success();
+    diagnosis.assert_prints(&["kernel options missing: ", "tracing 37", "--kernel-config"]);
+}

@@ -197,7 +197,7 @@ static OPTIONS: [KernelOption; 71] = [
     slow("CONFIG_TRACE_BRANCH_PROFILING", "the choice of profiles of branches"),
     slow("CONFIG_PROFILE_ALL_BRANCHES", "counts of all branches of the kernel"),
     slow("CONFIG_TRACEPOINT_BENCHMARK", "a thread that measures a tracepoint all the time"),
-    slow("CONFIG_PREEMPTIRQ_DELAY_TEST", "a module that keeps interrupts off, to test tracers"),
+    slow("CONFIG_PREEMPTIRQ_DELAY_TEST", "a module that tests tracers"),
 ];
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! The line above the table: where from and where to, and what all rows share.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use measurement::record::StreamRecord;
-use measurement::units::show_duration;
+use measurement::units::show_time;
 use measurement::{BitRate, End, Peer, TestPlan, TestRecord, Transport};
 
 use crate::columns::{Emphasis, paint};
@@ -88,17 +87,12 @@ fn mtu(plan: &TestPlan, stream: &StreamRecord) -> Option<String> {
 
 fn amount(plan: &TestPlan, rows: usize) -> String {
     let each = match plan.end {
-        End::Time(time) => seconds(time),
+        End::Time(time) => show_time(time),
         End::Bytes(size) => size.to_string(),
         End::Blocks(count) => format!("{count} blocks"),
         End::Open => "until stopped".to_owned(),
     };
     if rows > 1 { format!("{rows} x {each}") } else { each }
-}
-
-/// `5 s`; with parts of a second as they are written elsewhere.
-fn seconds(time: Duration) -> String {
-    if time.subsec_nanos() == 0 { format!("{} s", time.as_secs()) } else { show_duration(time) }
 }
 
 const NAME: &str = "linerate";

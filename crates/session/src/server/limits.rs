@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use measurement::units::show_duration;
+use measurement::units::show_time;
 use measurement::{BitRate, ByteSize, End, TestPlan, Timestamp, Way};
 
 use super::cost::{Cost, Need};
@@ -77,7 +77,7 @@ impl Excess {
     }
 
     fn duration(most: Duration) -> Self {
-        let most = show_duration(most);
+        let most = show_time(most);
         Self::new(Refusal::Duration, &most, "-t")
     }
 

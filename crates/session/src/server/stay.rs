@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use measurement::units::show_duration;
+use measurement::units::show_time;
 use measurement::{BitRate, Timestamp};
 use portable_atomic::{AtomicBool, AtomicU64};
 
@@ -86,7 +86,7 @@ impl Displacement {
                 (Refusal::Idle, format!("it moved less than {} (--yield-below)", yielding.below))
             }
             Self::Overtime => {
-                let time = show_duration(yielding.after.unwrap_or_default());
+                let time = show_time(yielding.after.unwrap_or_default());
                 (Refusal::Overtime, format!("it ran for {time} (--yield-after)"))
             }
             Self::Share { tests, all } => {

@@ -1,6 +1,6 @@
 //! Causes with what they usually bring about: the cause is the headline.
 
-use measurement::host::counter;
+use measurement::host::{EachCounter, counter};
 use measurement::verdict::Finding;
 use measurement::{ByteSize, Conclusion, Role, RuleId, TestRecord, Verdict, Work};
 
@@ -314,6 +314,44 @@ const FAULTS: &[Fault] = &[
         },
         rules: &[RuleId::PathRateLimit],
         host: None,
+    },
+    Fault {
+        name: "a shaper whose rate arrives, beside a filter that drops a little",
+        record: test_record::tcp,
+        spoil: |record| {
+            let interface = test_record::interface_of(record, &Role::Here);
+            interface.queueing[0] = measurement::host::Queueing {
+                handle: "8001:".to_owned(),
+                kind: "tbf".to_owned(),
+                // 1,448 of 1,514 bytes of a frame are payload, which arrives at 100 Mbit/s.
+                rate: Some(measurement::BitRate::from_bits_per_second(104_558_011)),
+                ..measurement::host::Queueing::default()
+            };
+            let host = test_record::host(record, &Role::Here);
+            let tbf = |each: EachCounter<'static>| each.within("eth0").on("tbf@8001:");
+            test_record::grow(host, tbf(counter::QDISC_PACKETS), 86_000);
+            test_record::grow(host, tbf(counter::QDISC_OVERLIMITS), 12_000);
+            test_record::send_again(record, 3_000, 0);
+            record.outcome.directions[0].retransmits = Some(3_000);
+            test_record::filter(record, &Role::Peer, 3_000);
+        },
+        rules: &[RuleId::QdiscLimit],
+        host: Some(Role::Here),
+    },
+    Fault {
+        name: "a filter that drops a little, of a sender that waits for the reader",
+        record: test_record::tcp,
+        spoil: |record| {
+            test_record::send_again(record, 300, 0);
+            record.outcome.directions[0].retransmits = Some(300);
+            test_record::filter(record, &Role::Peer, 300);
+            let tcp = test_record::sent(record);
+            tcp.receive_window_limited_micros = 8_000_000;
+            let host = test_record::host(record, &Role::Peer);
+            test_record::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 900);
+        },
+        rules: &[RuleId::ReceiveWindowLimited],
+        host: Some(Role::Peer),
     },
 ];
 

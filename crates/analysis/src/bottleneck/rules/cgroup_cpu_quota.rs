@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use measurement::host::counter;
-use measurement::units::show_duration;
+use measurement::units::show_time;
 
 use super::{Case, Found, Rule};
 use crate::evidence::HostView;
@@ -20,7 +20,7 @@ fn finding(host: &HostView<'_>) -> Option<Found> {
     let throttled = quota::throttled(host)?;
     (throttled.severity() == Severity::Limiting).then(|| {
         let name = words::host(host.role());
-        let (share, stopped) = (throttled.share, show_duration(throttled.time));
+        let (share, stopped) = (throttled.share, show_time(throttled.time));
         Found::limit(format!("cgroup CPU quota throttles linerate on {name}"))
             .at(host.role())
             .explaining(share)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use measurement::remedy::{Coalescing, Setting};
-use measurement::units::show_duration;
+use measurement::units::show_time;
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
@@ -42,7 +42,7 @@ fn finding(device: &Device<'_, '_>, middle: Duration) -> Option<Found> {
             .seen(format!(
                 "rx-usecs is {}, the median round trip {}",
                 held.as_micros(),
-                show_duration(middle)
+                show_time(middle)
             ))
             .remedy("shorten the interrupt coalescing delay")
             .change_from(Setting::Coalescing { interface, parameter }, Some(held.as_micros()))

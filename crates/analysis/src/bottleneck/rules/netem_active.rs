@@ -106,6 +106,6 @@ mod tests {
         let found = check(&Case::of_hosts(&record.hosts, &[]));
         let bound = found[0].effect.bound().expect("known");
         assert_eq!(bound.from.to_string(), "120.0 Mbit/s");
-        assert!(found[0].text.ends_with("delays packets by 100ms"), "{}", found[0].text);
+        assert!(found[0].text.ends_with("delays packets by 100 ms"), "{}", found[0].text);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use measurement::Ledger;
 use measurement::judgement::Place;
-use measurement::units::show_duration;
+use measurement::units::show_time;
 
 use super::{Case, Found, Rule};
 use crate::accounts::Flow;
@@ -34,7 +34,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
             .explaining(waited(case, host).map_or(share, |waited| waited.min(share)))
             .seen(format!(
                 "for {} ({}) it was to work or to wake, and neither ran nor waited for a CPU",
-                show_duration(whole_millis(stood)),
+                show_time(whole_millis(stood)),
                 percent(share)
             ))
             .remedy(

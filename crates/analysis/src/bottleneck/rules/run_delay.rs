@@ -69,7 +69,9 @@ fn for_late_answers(case: &Case<'_>, host: &HostView<'_>, found: Found) -> Found
     let late = transfers.iter().find(|transfer| {
         let again = transfer.account.retransmitted_segments as f64;
         let is_it = transfer.receiver() == *host.role() && transfer.spurious() >= NEARLY_ALL;
-        is_it && again >= OFTEN * seconds && transfer.may_wait_for_the_path()
+        // A path that changes the order shows in each packet, sent again or not.
+        let is_path = transfer.account.reorderings > transfer.account.retransmitted_segments;
+        is_it && !is_path && again >= OFTEN * seconds && transfer.may_wait_for_the_path()
     });
     let Some(late) = late else { return found };
     let direction = late.flow.outcome.direction;

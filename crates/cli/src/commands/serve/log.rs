@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use measurement::json::value;
 use measurement::outcome::Ending;
 use measurement::record::Neighbour;
-use measurement::units::{group_thousands, show_duration};
+use measurement::units::{group_thousands, show_time};
 use measurement::{ByteSize, DirectionOutcome, Peer, TestPlan};
 use serde_json::{Value, json};
 use session::server::{Log, Refusal, Served};
@@ -230,7 +230,7 @@ fn describe(outcome: &DirectionOutcome) -> String {
     let lost =
         outcome.datagrams.map_or_else(String::new, |d| format!(", {} of {} lost", d.lost, d.sent));
     let bytes = ByteSize::from_bytes(throughput.bytes);
-    let span = show_duration(throughput.span);
+    let span = show_time(throughput.span);
     format!("{} {bytes} in {span}, {}{lost}", outcome.direction, throughput.rate)
 }
 
