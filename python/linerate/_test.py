@@ -79,8 +79,7 @@ def _run(host: str, words: Sequence[str], given: Optional[str]) -> Sequence[Reco
             process.send_signal(signal.SIGINT)
             out, told = process.communicate()
             result = _parsed(out)
-            records = [Record(one) for one in result.get("records", [])]
-            raise error(130, "interrupted", records=records) from None
+            raise error(130, "interrupted", records=_records(result)) from None
     return _judged(process.returncode, _parsed(out), told)
 
 
@@ -92,8 +91,15 @@ def _parsed(out: str) -> Mapping[str, Any]:
     return parsed if isinstance(parsed, dict) else {}
 
 
+def _records(result: Mapping[str, Any]) -> Sequence[Record]:
+    """One record is not in a list."""
+    if "plan" in result:
+        return [Record(result)]
+    return [Record(one) for one in result.get("records", [])]
+
+
 def _judged(exit_code: int, result: Mapping[str, Any], told: str) -> Sequence[Record]:
-    records = [Record(one) for one in result.get("records", [])]
+    records = _records(result)
     failure = result.get("error")
     if failure:
         raise error(failure["exit_code"], failure["message"], failure["kind"], records)

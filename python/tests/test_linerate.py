@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from typing import Iterator
 
 import pytest
@@ -34,7 +35,7 @@ def test_tcp_in_both_directions_is_a_rate(port: int) -> None:
 
 def test_datagrams_are_counted(port: int) -> None:
     record = linerate.test("127.0.0.1", port=port, udp=True, rate="10M", seconds=1)
-    assert record.datagrams is not None and record.datagrams.sent > 100
+    assert record.datagrams is not None and record.datagrams.sent >= 50
     assert 0.0 <= record.datagrams.lost_ratio <= 1.0
     assert record.asked_bits_per_second == 10_000_000
     assert record.retransmits is None
@@ -80,13 +81,13 @@ def test_a_busy_server_is_told(tmp_path: pathlib.Path) -> None:
         done: "list[linerate.Record]" = []
 
         def long() -> None:
-            done.append(linerate.test("127.0.0.1", port=server.port, rate="1M", seconds=3))
+            done.append(linerate.test("127.0.0.1", port=server.port, rate="1M", seconds=4))
 
         other = threading.Thread(target=long)
         other.start()
+        time.sleep(1.5)
         with pytest.raises(linerate.BusyError):
-            while other.is_alive():
-                linerate.test("127.0.0.1", port=server.port, rate="1M", seconds=0.2)
+            linerate.test("127.0.0.1", port=server.port, rate="1M", seconds=0.2)
         other.join()
         assert done and done[0].delivered is not None
 

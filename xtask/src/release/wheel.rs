@@ -87,11 +87,11 @@ fn modules(package: &Path) -> Result<Vec<(String, Vec<u8>)>> {
 }
 
 fn wheel(tags: &[String]) -> Vec<u8> {
-    let mut text = format!(
+    let tags: String = tags.iter().flat_map(|tag| ["Tag: ", tag, "\n"]).collect();
+    let head = format!(
         "Wheel-Version: 1.0\nGenerator: linerate-xtask {VERSION}\nRoot-Is-Purelib: false\n"
     );
-    tags.iter().for_each(|tag| text += &format!("Tag: {tag}\n"));
-    text.into_bytes()
+    (head + &tags).into_bytes()
 }
 
 /// What pyproject.toml says, in the words of packages (Core metadata 2.1).
@@ -126,14 +126,15 @@ fn metadata(package: &Path) -> Result<Vec<u8>> {
 /// The list of the files with their checksums and sizes; its own line has neither.
 fn record(folder: &Path, names: &[String], own: &str) -> Result<String> {
     let sums = command::output(Command::new("sha256sum").args(names).current_dir(folder))?;
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     for (line, name) in sums.lines().zip(names) {
         let hex = line.split(' ').next().context("sha256sum prints a sum")?;
         let sum = URL_SAFE_NO_PAD.encode(bytes(hex).context("a sum is hexadecimal")?);
         let size = fs::metadata(folder.join(name))?.len();
-        lines += &format!("{name},sha256={sum},{size}\n");
+        lines.push(format!("{name},sha256={sum},{size}\n"));
     }
-    Ok(lines + own + ",,\n")
+    lines.push(format!("{own},,\n"));
+    Ok(lines.concat())
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {

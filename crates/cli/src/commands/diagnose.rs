@@ -39,7 +39,9 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
         Form::Text => {
             output::print_table(|out| report::diagnosis::write(&inventory, &findings, &gaps, out))?;
             // Where its options cannot be read, that is one of the gaps.
-            if let Some(lacking) = fragment::lacking(&tree, &inventory.kernel).ok().and_then(lack) {
+            if let Some(lacking) =
+                fragment::lacking(&tree, &inventory.kernel).ok().as_ref().and_then(lack)
+            {
                 output::print_text(lacking.as_bytes())?;
             }
         }
@@ -48,7 +50,7 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 }
 
 /// How many options a kernel lacks, in a sentence; none: it has all that linerate uses.
-fn lack(lacking: Lacking) -> Option<String> {
+fn lack(lacking: &Lacking) -> Option<String> {
     let count = |purpose| lacking.count(purpose);
     let (attribution, tests) = (count(Purpose::Attribution), count(Purpose::Tests));
     let tracing = count(Purpose::Tracing);
