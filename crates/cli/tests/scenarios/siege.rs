@@ -50,7 +50,7 @@ fn a_test_that_has_run_for_long_makes_room() {
     let server = Server::start_with("--bind 127.0.0.1 --queue --yield-after 1s --yield-below 0");
     let mut held = Raw::trickling(&server, 0, &json!({"tcp": true, "time": 3600}));
     test(&server, "--tcp --send -n 1M").assert_ran_to_its_end();
-    server.line_with("it ran for 1s (--yield-after)");
+    server.line_with("it ran for 1 s (--yield-after)");
     assert_eq!(held.control.state(), Some(SERVER_ERROR));
 }
 
