@@ -13,7 +13,7 @@ use crate::{RecordSet, TestRecord};
 /// Reads a set of records.
 ///
 /// # Errors
-/// What serde_json says about text that is no such set.
+/// The error of serde_json, with line and column, for text that is no set of records.
 pub fn records(text: &str) -> serde_json::Result<RecordSet> {
     serde_json::from_str(text)
 }
@@ -21,7 +21,7 @@ pub fn records(text: &str) -> serde_json::Result<RecordSet> {
 /// Reads a record.
 ///
 /// # Errors
-/// What serde_json says about text that is no record.
+/// The error of serde_json, with line and column, for text that is no record.
 pub fn record(text: &str) -> serde_json::Result<TestRecord> {
     serde_json::from_str(text)
 }

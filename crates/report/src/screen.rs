@@ -169,7 +169,7 @@ impl Screen {
         self.opening(&head).into_iter().chain(rows).collect()
     }
 
-    /// What stands under the table.
+    /// The lines under the table of results.
     fn under(&self, records: &RecordSet, rows: &[Run<'_>], brevity: Brevity) -> Under {
         let width = self.width;
         let limits = limits::blocks(rows, brevity.evidence, width);
@@ -198,7 +198,7 @@ fn push_block(lines: &mut Vec<String>, block: Vec<String>) {
     lines.extend(block);
 }
 
-/// What stands under the table.
+/// The parts of the screen under the table of results.
 struct Under {
     /// Up to the limits.
     answer: Vec<String>,

@@ -17,9 +17,9 @@ pub(super) struct Symbols {
 
 /// A pattern with a star.
 struct Star {
-    /// What stands before the first star.
+    /// The letters of the pattern before its first star.
     begin: &'static str,
-    /// What stands behind it.
+    /// The letters of the pattern behind its first star, further stars among them.
     rest: &'static str,
     work: Work,
 }

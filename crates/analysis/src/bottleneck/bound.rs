@@ -59,8 +59,8 @@ fn is_met(case: &Case<'_>, finding: &Finding, room: f64) -> bool {
 
 /// Whether far more arrived than a finding allows at most: then it is not what bounds.
 /// So is a little loss under a congestion control that bears it, and loss of a sender that hardly
-/// waits for its congestion window. A filter that drops what exceeds a
-/// rate is not refuted by a bound by loss: it drops many segments at once.
+/// waits for its congestion window. A filter that drops what exceeds a rate is not refuted by a
+/// bound by loss: it drops many segments at once.
 pub(super) fn is_refuted(case: &Case<'_>, finding: &Finding) -> bool {
     if causes::is_of_a_filter(finding.rule) && finding.share >= ALL {
         let transfers = of_direction(case, finding.direction);

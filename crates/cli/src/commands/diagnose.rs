@@ -1,11 +1,12 @@
 //! `linerate diagnose`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use campaign::search::{Decide, Repeat};
 use campaign::{Row, Runner, Search};
-use host::inventory::fragment::{self, Lacking, Purpose};
+use host::inventory::kernel_config::{self, Lacking, Purpose};
 use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, TestPlan, Transport};
@@ -39,25 +40,26 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
         Form::Text => {
             output::print_table(|out| report::diagnosis::write(&inventory, &findings, &gaps, out))?;
             // Where its options cannot be read, that is one of the gaps.
-            if let Some(lacking) =
-                fragment::lacking(&tree, &inventory.kernel).ok().as_ref().and_then(lack)
-            {
-                output::print_text(lacking.as_bytes())?;
+            let lacking = kernel_config::lacking(&tree, &inventory.kernel).ok();
+            if let Some(text) = lacking.and_then(|lacking| told(&lacking, flags.root.as_deref())) {
+                output::print_text(text.as_bytes())?;
             }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many options a kernel lacks, in a sentence; none: it has all that linerate uses.
-fn lack(lacking: &Lacking) -> Option<String> {
+/// How many options a kernel lacks, and the command that lists them; none: it has all that linerate
+/// uses.
+fn told(lacking: &Lacking, root: Option<&Path>) -> Option<String> {
     let count = |purpose| lacking.count(purpose);
     let (attribution, tests) = (count(Purpose::Attribution), count(Purpose::Tests));
     let tracing = count(Purpose::Tracing);
+    let of = root.map(|root| format!(" --root {}", root.display())).unwrap_or_default();
     (attribution + tests > 0).then(|| {
         format!(
             "\n  kernel options missing: attribution {attribution}, tests {tests}, tracing {tracing}; \
-             see linerate host --kernel-config\n"
+             see\n  linerate host --kernel-config{of}\n"
         )
     })
 }

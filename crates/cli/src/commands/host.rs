@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use host::inventory::fragment;
+use host::inventory::kernel_config;
 use host::{Archive, Tree};
 
 use crate::flags::HostFlags;
@@ -28,10 +28,10 @@ pub(crate) fn run(flags: &HostFlags) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the kernel lacks, for its configuration.
+/// Prints the options that the kernel lacks as a fragment of its configuration.
 fn print_fragment(tree: &Tree) -> anyhow::Result<ExitCode> {
     let kernel = host::inventory::kernel_answers(tree).kernel;
-    let lacking = fragment::lacking(tree, &kernel)
+    let lacking = kernel_config::lacking(tree, &kernel)
         .map_err(|gap| anyhow!("cannot read the {}: {}", gap.what, gap.why))?;
     output::print_text(lacking.to_string().as_bytes())?;
     Ok(ExitCode::SUCCESS)

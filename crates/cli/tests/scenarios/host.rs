@@ -86,5 +86,9 @@ fn what_a_kernel_lacks_is_a_fragment_of_its_configuration() {
     fragment.assert_prints(&["# What Linux 5.2.9 lacks", "CONFIG_FUNCTION_TRACER=y"]);
     let diagnosis = run(linerate(&format!("diagnose --root {board}")));
     diagnosis.assert_success();
-    diagnosis.assert_prints(&["kernel options missing: ", "tracing 37", "--kernel-config"]);
+    diagnosis.assert_prints(&[
+        "kernel options missing: ",
+        "tracing 37",
+        &format!("host --kernel-config --root {board}"),
+    ]);
 }

@@ -79,12 +79,13 @@ fn is_lost_in_socket(ledger: &Ledger) -> bool {
     !ledger.receiver_told || words::share(in_socket, ledger.lost()) > SOME
 }
 
-/// Share of the time, where something is missing. A stop for a tenth of each second shows as a little less.
+/// Share of the time, where something is missing. A stop for a tenth of each second shows as a
+/// little less.
 const LIMITS: f64 = 0.08;
-/// Of the time that an end stood still, the part for which TCP had nothing to send from which on
-/// that did harm. To be calibrated.
+/// Share of a sender's stop for which TCP had nothing to send, from which on the stop did harm. To
+/// be calibrated.
 const FELT: f64 = 0.5;
-/// Share of the loss.
+/// Share of the loss in a socket from which on a late reader may be its cause.
 const SOME: f64 = 0.10;
 
 fn whole_millis(time: Duration) -> Duration {

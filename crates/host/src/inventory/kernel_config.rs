@@ -1,5 +1,5 @@
-//! What a kernel was built without that attribution, tests and tracing use, as a fragment of a
-//! kernel configuration.
+//! Build options that attribution, tests and tracing use and a kernel lacks, as a fragment of a
+//! kernel configuration (`scripts/kconfig/merge_config.sh`).
 
 use std::fmt::{self, Display, Formatter};
 
@@ -8,14 +8,14 @@ use measurement::Gap;
 use super::options;
 use crate::Tree;
 
-/// An option, and what it brings.
+/// A build option of Linux, and what it brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelOption {
-    /// What uses it.
+    /// The kind of work that uses the option.
     pub purpose: Purpose,
     /// Its name, e.g. `CONFIG_PERF_EVENTS`.
     pub name: &'static str,
-    /// What it brings, in a few words.
+    /// The gain from the option, in a few words.
     pub brings: &'static str,
     /// Whether one can choose it: others come with what selects them, or with the architecture.
     pub is_chosen: bool,
@@ -23,7 +23,7 @@ pub struct KernelOption {
     pub is_slow: bool,
 }
 
-/// What uses an option.
+/// Kinds of work that use options of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Where CPU time went, who waited for a CPU.
@@ -34,7 +34,7 @@ pub enum Purpose {
     Tracing,
 }
 
-/// The options that a kernel lacks.
+/// The options of a kernel's configuration that are neither built in nor modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacking {
     kernel: String,
@@ -42,7 +42,7 @@ pub struct Lacking {
     pub options: Vec<&'static KernelOption>,
 }
 
-/// What the kernel of a host lacks.
+/// Reads which options the kernel `release` of a host lacks.
 ///
 /// # Errors
 /// A gap if it does not publish its options.
