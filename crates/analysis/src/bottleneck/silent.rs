@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use measurement::host::counter;
 use measurement::{Bound, Role, StreamSample, TcpSample, TestRecord};
 
 use super::Case;
@@ -89,6 +90,25 @@ impl Arrivals<'_> {
         self.flow.outcome.retransmits
     }
 
+    /// Segments that arrived after newer ones, by their timestamps, as a share of the segments that were
+    /// sent again: the path delays them, and loses none; none: the sender does not report them.
+    pub(super) fn late(&self, case: &Case<'_>) -> Option<f64> {
+        let late = transfer::grown(case.host(&Role::Here), &[counter::TCP_PAWS]);
+        let late = late.first().map_or(0, |(_, segments)| *segments);
+        Some(share(late, self.sent_again()?).min(1.0))
+    }
+
+    /// Whether segments that were sent again were late, and not lost: most of them arrived, or some
+    /// did and more arrives than such loss would let through.
+    pub(super) fn are_late(&self, case: &Case<'_>) -> bool {
+        let is_refuted = || {
+            let bound = self.bound_by_loss();
+            bound.is_some_and(|most| REFUTED * (most.to.bits_per_second() as f64) < 8.0 * self.rate)
+        };
+        let late = self.late(case).unwrap_or(0.0);
+        late >= MOST || (late >= SOME && is_refuted())
+    }
+
     /// Share of the segments that were retransmitted, 0 to 1; none: the sender does not report it.
     pub(super) fn lost(&self) -> Option<f64> {
         let again = self.sent_again()?;
@@ -123,15 +143,34 @@ impl Arrivals<'_> {
         each.max().filter(|bytes| *bytes > 0)
     }
 
-    /// Whether about as much arrived in each step, those at both ends of the result left out.
+    /// Whether about as much arrived in each step.
     pub(super) fn is_even(&self) -> bool {
-        let pulse = self.record.pulses.iter().find(|pulse| !pulse.sender);
-        let Some(steps) = pulse.map(|pulse| pulse.bytes.as_slice()) else { return false };
-        let steps = &steps[steps.len() / 2..steps.len().saturating_sub(1)];
-        let mean = steps.iter().sum::<u64>() as f64 / steps.len().max(1) as f64;
+        let steps = self.steps();
+        let mean = mean(steps);
         let is_near = |bytes: &&u64| (**bytes as f64 - mean).abs() <= EVEN * mean;
         steps.len() >= FEW && steps.iter().filter(is_near).count() >= steps.len() - 1
     }
+
+    /// Whether as much arrived in each step as a shaper lets through: what a window lets go in each
+    /// round trip comes in bursts.
+    pub(super) fn is_as_even_as_shaped(&self) -> bool {
+        let steps = self.steps();
+        let mean = mean(steps);
+        let squares = steps.iter().map(|bytes| (*bytes as f64 - mean).powi(2));
+        let deviation = (squares.sum::<f64>() / steps.len().max(1) as f64).sqrt();
+        steps.len() >= FEW && deviation <= SHAPED * mean
+    }
+
+    /// What arrived in each step of the second half of the result, but for the last.
+    fn steps(&self) -> &[u64] {
+        let pulse = self.record.pulses.iter().find(|pulse| !pulse.sender);
+        let steps = pulse.map_or(&[][..], |pulse| pulse.bytes.as_slice());
+        &steps[steps.len() / 2..steps.len().saturating_sub(1).max(steps.len() / 2)]
+    }
+}
+
+fn mean(steps: &[u64]) -> f64 {
+    steps.iter().sum::<u64>() as f64 / steps.len().max(1) as f64
 }
 
 fn micros(micros: u32) -> Duration {
@@ -145,7 +184,15 @@ const LONG: Duration = Duration::from_millis(5);
 /// Round trips that the time stamps can tell, and those under load without a queue.
 const FINE: Duration = Duration::from_millis(4);
 const FREE: f64 = 1.5;
+/// Shares of the segments that were sent again.
+const MOST: f64 = 0.5;
+const SOME: f64 = 0.05;
+/// So many times the greatest rate that a bound allows refute it.
+const REFUTED: f64 = 2.0;
 /// Largest deviation of a step from the mean, as a share of the mean, at an even rate.
 const EVEN: f64 = 0.15;
+/// Largest standard deviation of the steps, as a share of their mean, behind a shaper. With a window
+/// that limits it was 0.03 to 0.09.
+const SHAPED: f64 = 0.025;
 /// Least number of steps from which an even rate is told.
 const FEW: usize = 5;

@@ -1,6 +1,8 @@
 //! `packet-reordering`: segments changed their order, and TCP took them for lost.
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::bottleneck::response::Control;
+use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{counted, percent};
 use measurement::host::counter;
@@ -13,8 +15,8 @@ const PAGE: Page = Page {
     why: "A gap looks like loss until the segment comes: the window shrinks, and bytes travel \
           twice. A bond, several queues, or a packet that changes its CPU do that.",
     evidence: "Duplicate SACKs (`tcpi_dsack_dups`), `tcpi_reord_seen`, at the sender's host \
-               `TCPSACKReorder`, `TCPTSReorder`, `TCPSpuriousRTOs`; at the receiver's `PAWSEstab`, segments older \
-               than what had arrived.",
+               `TCPSACKReorder`, `TCPTSReorder`, `TCPSpuriousRTOs`; at the receiver's \
+               `PAWSEstab`, segments older than what had arrived.",
     remedy: "Keep a flow on one link and one queue: the hash of the bond, RPS and XPS of one CPU, \
              no `balance-rr`.",
     source: "RFC 2883, Documentation/networking/snmp_counter.rst",
@@ -23,7 +25,27 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
+    let told = transfer::wanting(case);
+    let told = told.iter().filter_map(|transfer| finding(case, transfer));
+    let silent = silent::wanting(case);
+    told.chain(silent.iter().filter_map(|arrivals| of_silent_sender(case, arrivals))).collect()
+}
+
+/// A sender that says no more than how many segments it sent again: time stamps tell how many of
+/// them arrived late.
+fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
+    let (again, lost) = (arrivals.sent_again()?, arrivals.lost()?);
+    if lost < MUCH || !arrivals.are_late(case) {
+        return None;
+    }
+    let is_borne = arrivals.control() == Control::Bbr && lost < LITTLE;
+    let found = if is_borne { Found::candidate(TEXT) } else { Found::limit(TEXT) };
+    let seen = format!(
+        "{} retransmitted, as the sender reports; segments that arrived late were {} of that",
+        counted(again, "segment"),
+        percent(arrivals.late(case)?)
+    );
+    Some(found.going(arrivals.flow.outcome.direction).seen(seen).remedy(REMEDY))
 }
 
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
@@ -34,15 +56,14 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     if !is_spurious && !is_seen {
         return None;
     }
-    let text = "packet reordering on the path causes spurious retransmissions";
     // BBR goes on as if it had not seen the loss, as long as it is little.
     let is_borne = transfer.bears_its_loss(case) && transfer.sent_again() < LITTLE;
     let is_shown = !is_borne && (is_spurious || transfer.are_late(case));
     let found = if is_shown && transfer.account.shares.is_some() && transfer.may_wait_for_the_path()
     {
-        Found::limit(text)
+        Found::limit(TEXT)
     } else {
-        Found::candidate(text)
+        Found::candidate(TEXT)
     };
     let names = [
         counter::TCP_SACK_REORDER,
@@ -60,11 +81,13 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
             percent(transfer.spurious()),
             counted(account.reorderings, "time")
         ))
-        .remedy("keep a flow on one link and one queue (hash of the bond, RPS, XPS)");
+        .remedy(REMEDY);
     let reported = !counters.is_empty();
     Some(if reported { found.seen(transfer::in_words(&counters)) } else { found })
 }
 
+const TEXT: &str = "packet reordering on the path causes spurious retransmissions";
+const REMEDY: &str = "keep a flow on one link and one queue (hash of the bond, RPS, XPS)";
 /// Of the bytes. To be calibrated.
 const MUCH: f64 = 0.001;
 /// Share of the bytes retransmitted below which BBR does not slow down.
@@ -79,11 +102,26 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
 
 #[cfg(test)]
 mod tests {
-    use measurement::Role;
+    use measurement::{Certainty, Role};
 
     use super::*;
     use crate::accounts::Test;
     use crate::test_record;
+
+    #[test]
+    fn segments_of_an_iperf3_that_arrive_late_were_not_lost() {
+        let limits = |late| {
+            let mut record = test_record::tcp_from_iperf3(1_000);
+            let host = test_record::host(&mut record, &Role::Here);
+            test_record::grow(host, counter::TCP_PAWS, late);
+            let test = Test::from_record(&record);
+            check(&Case::of_test(&test, &[]))
+                .iter()
+                .any(|found| found.certainty == Certainty::Limit)
+        };
+        assert!(limits(900));
+        assert!(!limits(10));
+    }
 
     #[test]
     fn segments_that_arrive_after_newer_ones_are_late_where_the_path_duplicates_too() {

@@ -52,8 +52,11 @@ fn of_silent_sender(arrivals: &Arrivals<'_>) -> Option<Found> {
     let bytes = format!("{in_flight:.0}");
     let bound = Bound::exact(8.0 * arrivals.rate, format!("{bytes} bytes each {trip}"));
     let most = (8.0 * in_flight).max(LEAST);
+    let may_be_a_shaper = arrivals.is_as_even_as_shaped();
+    let as_found = if may_be_a_shaper { Found::candidate } else { Found::limit };
+    let found = as_found(text(&sender));
     Some(
-        Found::limit(text(&sender))
+        found
             .at(&sender)
             .going(arrivals.flow.outcome.direction)
             .explaining(1.0)

@@ -40,7 +40,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 /// allows as little as arrived.
 fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
     let (lost, again) = (arrivals.lost()?, arrivals.sent_again()?);
-    if lost < NOTICED || hops::drops(case).iter().any(Hop::is_limit) {
+    if lost < NOTICED || arrivals.are_late(case) || hops::drops(case).iter().any(Hop::is_limit) {
         return None;
     }
     let text = format!("segment loss on the path ({} of the segments)", percent(lost));
