@@ -64,7 +64,11 @@ fn is_met(case: &Case<'_>, finding: &Finding, room: f64) -> bool {
 pub(super) fn is_refuted(case: &Case<'_>, finding: &Finding) -> bool {
     if causes::is_of_a_filter(finding.rule) && finding.share >= ALL {
         let transfers = of_direction(case, finding.direction);
-        if transfers.iter().any(Transfer::loses_much) {
+        // A segment that the sender's own filter refuses stops it until an acknowledgement comes
+        // (`tcp_write_xmit`), whatever the congestion control makes of loss.
+        let waits = transfers.iter().any(|one| !one.hardly_waits());
+        let stops = finding.rule == RuleId::OutputDrops && waits;
+        if stops || transfers.iter().any(Transfer::loses_much) {
             return false;
         }
     }

@@ -10,7 +10,7 @@ use measurement::{Attribution, ProfileRow, Role, Task, Work};
 use super::case::cpu;
 use super::{Case, Found};
 use crate::evidence::HostView;
-use crate::facts::{Severity, Thresholds, others_cpu, software_path, workers};
+use crate::facts::{Severity, Thresholds, others_cpu, software_path, stopped, workers};
 use crate::words::{self, percent, share};
 
 /// A CPU of an end that has no time left, and what it did.
@@ -130,7 +130,9 @@ pub(super) fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
     let worker = case.test.and_then(|test| workers::limiting(test, host.role()));
     let worker = worker.map_or(0.0, |(_, worker)| worker.utilisation);
     let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
+    let unseen = case.test.map_or(Duration::ZERO, |test| stopped::waiting(test, host));
     let wanted = most(counter::TASK_RUN).saturating_add(most(counter::TASK_WAIT)) as f64;
+    let wanted = wanted + unseen.as_nanos() as f64;
     let span = case.result_span().map_or(f64::MAX, |span| span.as_nanos() as f64);
     worker.max(wanted / span.max(1.0))
 }

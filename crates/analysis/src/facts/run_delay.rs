@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::host::{Family, counter};
 use measurement::{Page, RuleId, Transport};
 
-use super::{Thresholds, others_cpu, software_path};
+use super::{Thresholds, others_cpu, software_path, stopped};
 use crate::evidence::{Evidence, HostView, sender};
 
 /// The fact in words, for the rule of trust and for that of what limits.
@@ -31,7 +31,8 @@ pub(crate) const PAGE: Page = Page {
 /// Share of the time that the worker waited for a CPU which waited most, beyond what it takes
 /// to wake it, or any thread where linerate is held back; none: the host does not report it.
 pub(crate) fn share(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<f64> {
-    let share = of_workers(evidence, host)?;
+    let waits = stopped::waiting(evidence, host).as_secs_f64() / host.span().as_secs_f64();
+    let share = of_workers(evidence, host)? + waits;
     let held = || held(host).max(stalled(evidence, host));
     Some(if is_held(evidence, host) { share.max(held()) } else { share })
 }
@@ -46,7 +47,15 @@ fn of_workers(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<f64> {
 /// nothing to do, and then waits as if for the network.
 fn is_held(evidence: &Evidence<'_>, host: &HostView<'_>) -> bool {
     let is_late = held(host) >= LEAST_HELD || stalled(evidence, host) >= LEAST_STALLED;
-    is_late && others_cpu::are_few(evidence, host) && idle(host) > SOME_IDLE
+    is_late && is_alone(evidence, host) && idle(host) > SOME_IDLE
+}
+
+/// Whether others ran for too little to explain why a worker waited.
+fn is_alone(evidence: &Evidence<'_>, host: &HostView<'_>) -> bool {
+    let waited = of_workers(evidence, host).unwrap_or(0.0);
+    let explains = |taken: f64| taken * LITTLE > waited;
+    others_cpu::are_few(evidence, host)
+        || others_cpu::taken(evidence, host).is_some_and(|taken| !explains(taken))
 }
 
 /// Share of the time for which a thread that napped was late and waited for a CPU.
@@ -97,7 +106,7 @@ pub(crate) enum Cause {
 pub(crate) fn cause(evidence: &Evidence<'_>, host: &HostView<'_>) -> Cause {
     // A quota stops all threads for tens of milliseconds at a time: that is more than a little.
     let is_much = of_workers(evidence, host).is_some_and(|share| share >= LEAST_OF_A_QUOTA);
-    match others_cpu::are_few(evidence, host) {
+    match is_alone(evidence, host) {
         true if is_held(evidence, host) => Cause::HeldBack,
         true if is_much && idle(host) > MOSTLY_IDLE => Cause::HeldBack,
         true if software_path::is_one_host(evidence) => Cause::OtherEnd,
@@ -118,6 +127,8 @@ fn idle(host: &HostView<'_>) -> f64 {
 
 /// Shares of the time of one worker. To be calibrated.
 pub(crate) const THRESHOLDS: Thresholds = Thresholds { noticeable: 0.01, limiting: 0.15 };
+/// A worker that waited for so many times what others ran did not wait for them.
+const LITTLE: f64 = 4.0;
 /// What a run that kept its rate and lost nothing was not harmed by.
 pub(crate) const HARMLESS: f64 = 0.10;
 /// Least share of the time that a worker waits under a CPU quota. Waking for bursts of 16 datagrams

@@ -6,7 +6,7 @@ use std::time::Duration;
 use measurement::host::counter;
 use measurement::{Page, RuleId};
 
-use super::{Thresholds, steal};
+use super::{Thresholds, others_cpu, steal};
 use crate::evidence::{Evidence, HostView};
 
 /// The fact in words, for the rule of trust and for that of what limits.
@@ -32,8 +32,23 @@ pub(crate) fn time(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<Durat
     let asleep = Duration::try_from_secs_f64(host.evidence.still_seconds).ok();
     let stood = asleep.max(in_turns(evidence, host))?;
     let stolen = steal::stolen(host).map_or(Duration::ZERO, |stolen| stolen.time);
-    Some(stood.saturating_sub(stolen))
+    Some(stood.saturating_sub(stolen).saturating_sub(waiting(evidence, host)))
 }
+
+/// For how long linerate on a host seems to stand still while it waits for a CPU: others kept one busy,
+/// and some task waited nearly all the time. The kernel counts a run delay when it ends
+/// (`sched_info_arrive`, `kernel/sched/stats.h`), so that a long one looks like a stop.
+pub(crate) fn waiting(evidence: &Evidence<'_>, host: &HostView<'_>) -> Duration {
+    let crowd = others_cpu::crowd(evidence, host);
+    let is_crowded = |crowd: &others_cpu::Crowd| crowd.taken.min(crowd.waited) >= NEARLY_ALL;
+    let Some(crowd) = crowd.filter(is_crowded) else { return Duration::ZERO };
+    let asleep = Duration::try_from_secs_f64(host.evidence.still_seconds).ok();
+    let stood = asleep.max(in_turns(evidence, host)).unwrap_or_default();
+    stood.mul_f64(crowd.waited.min(1.0))
+}
+
+/// Of a CPU, and of the time.
+const NEARLY_ALL: f64 = 0.90;
 
 /// How long the busiest worker of an end was in its turns without a CPU and without waiting
 /// for one.

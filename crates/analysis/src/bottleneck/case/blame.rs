@@ -71,11 +71,13 @@ impl Case<'_> {
     }
 }
 
-/// Datagrams that did not arrive, or segments that were sent again.
+/// Datagrams that did not arrive, or segments that were sent again and had not arrived, as far as the
+/// sender tells.
 pub(crate) fn missing(flow: &Flow<'_>) -> u64 {
+    let spurious = flow.account.tcp.as_ref().map_or(0, |tcp| tcp.spurious_segments);
     match (&flow.account.ledger, flow.outcome.retransmits) {
         (Some(ledger), _) => ledger.lost(),
-        (None, retransmits) => retransmits.unwrap_or(0),
+        (None, retransmits) => retransmits.unwrap_or(0).saturating_sub(spurious),
     }
 }
 

@@ -353,6 +353,33 @@ const FAULTS: &[Fault] = &[
         rules: &[RuleId::ReceiveWindowLimited],
         host: Some(Role::Peer),
     },
+    Fault {
+        name: "a loop in real time on the CPU of an end, whose long run delay is not counted yet",
+        record: test_record::tcp,
+        spoil: |record| {
+            record.reported.runtime.as_mut().expect("reported").mpus[0].run_seconds = 9.9;
+            let host = test_record::host(record, &Role::Peer);
+            test_record::grow(host, counter::TASK_RUN.on(77), 500_000_000);
+            test_record::grow(host, counter::TASK_WAIT.on(77), 4_500_000_000);
+            test_record::grow(host, counter::CPU_USER.on(1), 9_500_000_000);
+            test_record::grow(host, counter::PRESSURE_CPU.some, 9_800_000);
+        },
+        rules: &[RuleId::RunDelay, RuleId::OtherProcesses],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "a filter that refuses what the sender sends, whatever BBR makes of loss",
+        record: test_record::tcp,
+        spoil: |record| {
+            record.streams[0].congestion = Some("bbr".to_owned());
+            test_record::send_again(record, 860, 800);
+            let host = test_record::host(record, &Role::Here);
+            test_record::grow(host, counter::IP_OUT_REQUESTS.v4, 43_134);
+            test_record::grow(host, counter::IP_OUT_TRANSMITS.v4, 42_000);
+        },
+        rules: &[RuleId::OutputDrops],
+        host: Some(Role::Here),
+    },
 ];
 
 fn ask(record: &mut TestRecord, bytes: u64) {

@@ -69,13 +69,16 @@ fn is_path_the_limit(case: &Case<'_>) -> bool {
 fn waits_or_loses(case: &Case<'_>, flow: &Flow<'_>) -> bool {
     let account = &flow.account;
     if let Some(shares) = account.tcp.as_ref().and_then(|tcp| tcp.shares) {
-        return shares.congestion_window >= 0.5;
+        let for_buffers = shares.receive_window + shares.send_buffer;
+        return shares.congestion_window >= 0.5 && for_buffers < SOME;
     }
     let loses = account.ledger.as_ref().is_some_and(|ledger| ledger.lost() > 0);
     let direction = flow.outcome.direction;
     loses || case.test.is_some_and(|test| send_blocked::share(test, direction) > BLOCKED)
 }
 
+/// Share of the time that a sender waits for buffers, from which on these limit it, too.
+const SOME: f64 = 0.4;
 /// Share of what an interface carries that leaves hardly anything to the test.
 const NEARLY_ALL: f64 = 0.90;
 /// Least share of segments sent again at which a sender that tells nothing waits for the path.

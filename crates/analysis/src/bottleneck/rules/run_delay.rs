@@ -1,6 +1,7 @@
 //! `run-delay`: the test waits for a CPU that others have.
 
 use super::{Case, Found, Rule, tso_off};
+use crate::accounts::Flow;
 use crate::bottleneck::{bound, transfer};
 use crate::evidence::HostView;
 use crate::facts::others_cpu;
@@ -46,7 +47,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let Some(others) = others else { return Some(found) };
     let found = found.seen(format!("other processes used {}", words::cpus(others)));
     let found = if others >= others_cpu::THRESHOLDS.limiting {
-        for_late_answers(case, host, found)
+        for_late_batches(case, host, for_late_answers(case, host, found))
     } else {
         found
     };
@@ -87,6 +88,37 @@ fn for_late_answers(case: &Case<'_>, host: &HostView<'_>, found: Found) -> Found
     }
 }
 
+/// A paced sender that waits for a CPU sends its batches late, and what it did not send meanwhile is
+/// not caught up: that is what is missing of its rate.
+fn for_late_batches(case: &Case<'_>, host: &HostView<'_>, found: Found) -> Found {
+    let sent = case.wanting().filter(|flow| !case.is_tcp() && flow.sender() == *host.role());
+    let late =
+        sent.filter_map(|flow| Some((flow.outcome.direction, missed_by_stalls(case, flow)?)));
+    let Some((direction, stalled)) = late.last() else { return found };
+    let found = Found { certainty: Certainty::Limit, ..found };
+    let found = found
+        .going(direction)
+        .seen(format!("batches of the sender were late for {} of the time", percent(stalled)));
+    match bound::of_passed(case, host.role(), Some(direction)) {
+        Some(passed) => found.allowing(passed),
+        None => found,
+    }
+}
+
+/// Share of the time in which batches of a paced sender were late, if that is most of what is
+/// missing of its rate; none: it is not, or next to nothing is missing.
+fn missed_by_stalls(case: &Case<'_>, flow: &Flow<'_>) -> Option<f64> {
+    let pacing = flow.outcome.pacing.as_ref()?;
+    let asked = flow.outcome.asked.or_else(|| case.test?.record.plan.asked())?;
+    let offered = flow.outcome.offered?.rate.bits_per_second();
+    let missing = 1.0 - words::share(offered, asked.bits_per_second());
+    let sending = pacing.sending.as_secs_f64().max(f64::MIN_POSITIVE);
+    let stalled = pacing.stalled.as_secs_f64() / sending;
+    (missing >= MISSING && stalled >= missing / 2.0).then_some(stalled)
+}
+
+/// Share of the rate that is missing, from which on its cause is asked for.
+const MISSING: f64 = 0.10;
 /// Share of the time that a receiver waits while others run, from which on its socket overflows
 /// since nobody reads it.
 const LATE: f64 = 0.05;
@@ -133,6 +165,25 @@ mod tests {
         assert_eq!(found[0].text, "linerate on the server is held back although CPUs are idle");
         assert!(found[0].remedy.sentence.contains("CPU limit"), "{}", found[0].remedy.sentence);
         assert!(found[0].effect.bound().is_some(), "it allows what passed");
+    }
+
+    #[test]
+    fn a_paced_sender_whose_batches_are_late_for_what_is_missing_limits() {
+        let mut record = test_record::udp();
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::TASK_WAIT.on(77), 1_100_000_000);
+        test_record::grow(host, counter::TASK_RUN.on(77), 2_000_000_000);
+        test_record::grow(host, counter::CPU_USER.on(0), 7_000_000_000);
+        let offered = record.outcome.directions[0].offered.expect("reported").bytes;
+        test_record::offer(&mut record, offered / 100 * 81, offered / 100 * 81);
+        let found = |record: &measurement::TestRecord| {
+            let test = Test::from_record(record);
+            check(&Case::of_test(&test, &[])).remove(0)
+        };
+        assert_ne!(found(&record).certainty, Certainty::Limit);
+        let pacing = record.outcome.directions[0].pacing.as_mut().expect("paced");
+        pacing.stalled = pacing.sending.mul_f64(0.19);
+        assert_eq!(found(&record).certainty, Certainty::Limit);
     }
 
     #[test]

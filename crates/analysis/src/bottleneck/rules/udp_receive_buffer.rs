@@ -1,8 +1,8 @@
 //! `udp-receive-buffer`: the receiver's own socket overflows.
 
-use measurement::ByteSize;
 use measurement::judgement::{Drop, Place};
 use measurement::remedy::Setting;
+use measurement::{ByteSize, RateSearchEnd};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
@@ -44,7 +44,7 @@ fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
         let text = format!("UDP receive buffer overflow on {name}");
         // As much as goes always loses a little, which is not what limits it.
         let is_judged = flow.outcome.asked.is_some()
-            || case.held_below().is_some()
+            || case.search().is_some_and(|search| search.end == RateSearchEnd::Loss)
             || share(dropped, ledger.sent) > MUCH;
         let is_limit = is_judged && part >= LEAST_PART;
         let found = if is_limit { Found::limit(text) } else { Found::note(text) };
