@@ -10,11 +10,15 @@ use crate::words;
 /// What to measure next, as far as one record tells: what is missing of the most telling evidence.
 /// A short measurement that decides stands in [`crate::deciding`].
 pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
-    if let Some(missing) = missing_evidence(case) {
-        return missing;
-    }
     let first = findings.iter().find(|one| one.certainty == Certainty::Candidate);
-    match first.map(|one| one.rule) {
+    let first = first.map(|one| one.rule);
+    if let Some(missing) = missing_evidence(case) {
+        return match first {
+            Some(RuleId::UdpPathLoss) => format!("{missing}, or --observe a router on the path"),
+            _ => missing,
+        };
+    }
+    match first {
         Some(RuleId::CwndGrowing) => "a longer test: -t 60".to_owned(),
         Some(
             RuleId::UdpPathLoss
