@@ -17,6 +17,7 @@ pub mod host;
 pub mod json;
 pub mod judgement;
 mod limits;
+mod list_or;
 pub mod outcome;
 pub mod pacing;
 pub mod page;
@@ -39,6 +40,7 @@ mod seconds;
 mod stream;
 mod transport;
 pub mod units;
+mod values;
 pub mod verdict;
 
 pub use bound::{Bound, Effect};

@@ -1,14 +1,13 @@
 //! Probes as records have them: a list of numbers for each of their times in place of an object for
 //! each probe. Records of earlier versions have the objects.
 
-use std::fmt::{self, Formatter};
 use std::time::Duration;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::differences;
+use crate::list_or::ListOr;
 use crate::round_trips::Probe;
 use crate::units::Timestamp;
 
@@ -31,19 +30,6 @@ pub(crate) struct Probes {
     /// nanoseconds; those at the end that are zero or not known are left out.
     #[serde(rename = "turnaround_nanos")]
     turnaround: Vec<i64>,
-}
-
-/// Both forms, for the schema.
-#[cfg(feature = "schema")]
-#[derive(schemars::JsonSchema)]
-#[serde(untagged)]
-#[schemars(rename = "Probes")]
-#[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum Form {
-    /// A list of numbers for each time.
-    Columns(Probes),
-    /// Those of records before `linerate/record/3`.
-    List(Vec<Probe>),
 }
 
 impl Probes {
@@ -89,31 +75,16 @@ pub(crate) fn serialize<S: Serializer>(probes: &[Probe], serializer: S) -> Resul
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Probe>, D::Error> {
-    struct EitherForm;
-
-    impl<'de> Visitor<'de> for EitherForm {
-        type Value = Vec<Probe>;
-
-        fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
-            f.write_str("probes")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-            Vec::deserialize(SeqAccessDeserializer::new(list))
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-            let probes = Probes::deserialize(MapAccessDeserializer::new(map))?;
-            let length = probes.round_trip.len();
-            let others = [&probes.sent, &probes.arrived, &probes.turnaround];
-            if others.iter().any(|list| list.len() > length) {
-                return Err(A::Error::custom("lists of probes of different lengths"));
-            }
-            Ok(probes.read())
-        }
+    let probes = match ListOr::<Probe, Probes>::deserialize(deserializer)? {
+        ListOr::List(probes) => return Ok(probes),
+        ListOr::Object(probes) => probes,
+    };
+    let length = probes.round_trip.len();
+    let others = [&probes.sent, &probes.arrived, &probes.turnaround];
+    if others.iter().any(|list| list.len() > length) {
+        return Err(D::Error::custom("lists of probes of different lengths"));
     }
-
-    deserializer.deserialize_any(EitherForm)
+    Ok(probes.read())
 }
 
 #[cfg(test)]

@@ -22,6 +22,15 @@ use crate::units::{BitRate, Timestamp};
 
 mod form;
 
+#[cfg(feature = "schema")]
+use crate::list_or::ListOr;
+#[cfg(feature = "schema")]
+use crate::probes::Probes;
+#[cfg(feature = "schema")]
+use crate::sample::columns::Samples;
+#[cfg(feature = "schema")]
+use crate::stream::{peer_table::PeerStreams, table::Streams};
+
 pub use crate::engine::ArrivalClock;
 pub use crate::stream::{DirectionIntervals, PeerStream, StreamRecord};
 
@@ -35,7 +44,8 @@ pub enum RecordSchema {
     /// The second version, in which unknown values are left out; it can still be read.
     #[serde(rename = "linerate/record/2")]
     V2,
-    /// The current version, in which names end in their unit, and samples are lists of numbers.
+    /// The current version, in which names end in their unit, and samples are lists of numbers,
+    /// as are many streams.
     #[serde(rename = "linerate/record/3")]
     V3,
 }
@@ -108,8 +118,9 @@ impl Origin {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeerReport {
-    /// Counters of each stream at the peer.
-    #[serde(rename = "peer_streams")]
+    /// Counters of each stream at the peer; more than 256 streams are a table.
+    #[serde(rename = "peer_streams", with = "crate::stream::peer_table")]
+    #[cfg_attr(feature = "schema", schemars(with = "ListOr<PeerStream, PeerStreams>"))]
     pub streams: Vec<PeerStream>,
     /// Congestion control of the peer's TCP streams; none: not reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -191,7 +202,9 @@ pub struct TestRecord {
     /// test was requested. `does a slower run lose as well?`
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub question: Option<String>,
-    /// Streams with their settings in effect; empty: not known.
+    /// Streams with their settings in effect; more than 256 streams are a table. Empty: not known.
+    #[serde(with = "crate::stream::table")]
+    #[cfg_attr(feature = "schema", schemars(with = "ListOr<StreamRecord, Streams>"))]
     pub streams: Vec<StreamRecord>,
     /// Start of the test, on this host's clock; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -201,7 +214,7 @@ pub struct TestRecord {
     /// streams than iperf3 supports, only the first, that of `base` and the last are kept. Empty:
     /// not known.
     #[serde(with = "crate::sample::columns")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::sample::columns::Form"))]
+    #[cfg_attr(feature = "schema", schemars(with = "ListOr<Sample, Samples>"))]
     pub samples: Vec<Sample>,
     /// Index of the sample at the end of the omitted start, from which the result counts.
     pub base: usize,
@@ -223,7 +236,7 @@ pub struct TestRecord {
     /// Requests that were sent at fixed times, by the test or by a probe beside it, in the order of
     /// sending.
     #[serde(with = "crate::probes", skip_serializing_if = "Vec::is_empty", default)]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::probes::Form"))]
+    #[cfg_attr(feature = "schema", schemars(with = "ListOr<Probe, Probes>"))]
     pub probes: Vec<Probe>,
     /// Payload at this end in short intervals.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

@@ -16,6 +16,8 @@ macro_rules! since {
 mod column;
 pub(crate) mod columns;
 mod counters;
+mod fields;
+mod reported;
 mod tcp;
 
 use std::time::Duration;
@@ -23,6 +25,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{BitRate, ByteSize, Timestamp};
+
+pub(crate) use reported::Reported;
 
 pub use counters::{CounterKind, StreamCounter, StreamCounters, WireStreamCounters};
 pub use tcp::{TcpSample, WireTcpSample};

@@ -36,6 +36,7 @@ struct Form {
     peer: Option<Peer>,
     plan: TestPlan,
     question: Option<String>,
+    #[serde(with = "crate::stream::table")]
     streams: Vec<StreamRecord>,
     #[serde(rename = "start_nanos", alias = "start")]
     start: Option<Timestamp>,
@@ -45,6 +46,7 @@ struct Form {
     #[serde(rename = "stopped_nanos", alias = "stopped")]
     stopped: Option<Timestamp>,
     intervals: Vec<DirectionIntervals>,
+    #[serde(with = "crate::stream::peer_table")]
     peer_streams: Vec<PeerStream>,
     peer_congestion: Option<String>,
     #[serde(default)]

@@ -2,20 +2,19 @@
 //! object for each sample.
 //!
 //! Each list has the first number, then the differences from each sample to the next; differences
-//! of zero at the end are left out, and so are lists of zeros. Records of earlier versions have an
-//! object for each sample, as does a record whose samples are not of the same streams.
+//! of zero at the end are left out, and so are lists of zeros. Of many streams the lists are one
+//! table. Records of earlier versions have an object for each sample, as does a record whose
+//! samples are not of the same streams.
 
-use std::collections::BTreeMap;
-use std::fmt::{self, Formatter};
-
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::column::Column;
-use super::{Sample, StreamCounters, StreamSample, TcpSample, UdpSample};
+use super::fields::{Fields, Kind};
+use super::{Sample, StreamSample};
 use crate::differences;
+use crate::list_or::ListOr;
 use crate::units::Timestamp;
+use crate::values::{Column, Values, are_many};
 
 /// Samples of the same streams.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,185 +23,146 @@ pub(crate) struct Samples {
     /// Times of the samples, on the clock of the host that took them, in nanoseconds: the first,
     /// then the differences from each to the next.
     at_nanos: Vec<i64>,
-    /// Counters of the streams, in the order of the `streams` of the record.
-    streams: Vec<Stream>,
+    /// Counters of the streams, in the order of the `streams` of the record; of more than 256
+    /// streams one table.
+    streams: ListOr<Stream, Table>,
 }
 
 /// Numbers by the name of their field: the first sample, then the differences from each to the
 /// next; those of zero at the end are left out, and so are fields that are always zero.
-type Numbers = BTreeMap<String, Vec<i64>>;
+type Stream = Fields<u32, Vec<i64>>;
 
-/// Counters and socket state of one stream in all samples.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Stream {
-    /// Id of the stream on the wire.
-    id: u32,
-    /// Counters of the stream, by the names of `StreamCounters`.
-    counters: Numbers,
-    /// State of the TCP connection (`TCP_INFO`), by the names of `TcpSample`. None: the stream is
-    /// UDP.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    tcp: Option<Numbers>,
-    /// Memory of the UDP socket, by the names of `UdpSample`. None: the stream is TCP, or the kernel
-    /// does not report it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    udp: Option<Numbers>,
-}
-
-/// Both forms, for the schema.
-#[cfg(feature = "schema")]
-#[derive(schemars::JsonSchema)]
-#[serde(untagged)]
-#[schemars(rename = "Samples")]
-#[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum Form {
-    /// A list of numbers for each counter of a stream.
-    Columns(Samples),
-    /// Samples of different streams, and those of records before `linerate/record/3`.
-    List(Vec<Sample>),
-}
-
-const UDP: &[Column<UdpSample>] = &[
-    Column { name: "drops", get: |udp| udp.drops, set: |udp, value| udp.drops = value },
-    Column {
-        name: "receive_queue_bytes",
-        get: |udp| udp.receive_queue,
-        set: |udp, value| udp.receive_queue = value,
-    },
-    Column {
-        name: "send_queue_bytes",
-        get: |udp| udp.send_queue,
-        set: |udp, value| udp.send_queue = value,
-    },
-];
-
-fn counters() -> impl Iterator<Item = Column<StreamCounters>> {
-    let all = StreamCounters::ALL.iter();
-    let all = all.map(|one| Column { name: one.name, get: one.get, set: one.set });
-    all.chain([Column {
-        name: "last_nanos",
-        get: |counters: &StreamCounters| counters.last.nanos(),
-        set: |counters, value| counters.last = Timestamp::from_nanos(value),
-    }])
-}
+/// The same of many streams: numbers of all streams in the first sample, then the differences
+/// from each sample to the next. One number in place of a list is that of all streams.
+type Table = Fields<Vec<u32>, Vec<Values<i64>>>;
 
 impl Samples {
     /// None: the samples are not of the same streams, or so idle that their reader would take much
     /// memory for little text.
     fn of(samples: &[Sample]) -> Option<Self> {
         let first = samples.first()?;
-        let shape = |stream: &StreamSample| (stream.id, stream.tcp.is_some(), stream.udp.is_some());
+        let shape = |stream: &StreamSample| (stream.id, Kind::of(stream));
         let is_same =
             |sample: &Sample| sample.streams.iter().map(shape).eq(first.streams.iter().map(shape));
         if !samples.iter().all(is_same) {
             return None;
         }
         let at = samples.iter().map(|sample| sample.at.nanos());
+        let list = || (0..first.streams.len()).map(|index| Stream::of(samples, index)).collect();
         let columns = Self {
             at_nanos: differences::written(at),
-            streams: (0..first.streams.len()).map(|index| Stream::of(samples, index)).collect(),
+            streams: Table::of(samples).map_or_else(|| ListOr::List(list()), ListOr::Object),
         };
         (columns.at_nanos.len() == samples.len() && columns.is_modest()).then_some(columns)
     }
 
     /// Whether the samples take memory in proportion to their numbers.
     fn is_modest(&self) -> bool {
-        let numbers: usize = self.streams.iter().map(Stream::numbers).sum();
-        self.at_nanos.len().saturating_mul(self.streams.len())
+        let (streams, numbers) = match &self.streams {
+            ListOr::List(streams) => {
+                (streams.len(), streams.iter().flat_map(Fields::numbers).map(Vec::len).sum())
+            }
+            ListOr::Object(table) => (table.id.len(), table.written()),
+        };
+        self.at_nanos.len().saturating_mul(streams)
             <= LEAST_SHARE * (self.at_nanos.len() + numbers)
     }
 
-    fn read(&self) -> Vec<Sample> {
+    /// None: a list of the table has not the length that it must have.
+    fn read(&self) -> Option<Vec<Sample>> {
         let length = self.at_nanos.len();
-        let sample = |at| Sample {
-            at: Timestamp::from_nanos(at),
-            streams: self.streams.iter().map(Stream::empty).collect(),
+        let streams: Vec<_> = match &self.streams {
+            ListOr::List(streams) => streams.iter().map(|one| one.zero(one.id)).collect(),
+            ListOr::Object(table) => table.id.iter().map(|id| table.zero(*id)).collect(),
         };
+        let sample = |at| Sample { at: Timestamp::from_nanos(at), streams: streams.clone() };
         let mut samples: Vec<_> = differences::read(&self.at_nanos, length).map(sample).collect();
-        for (index, stream) in self.streams.iter().enumerate() {
-            stream.fill(&mut samples, index);
+        match &self.streams {
+            ListOr::List(streams) => {
+                for (index, stream) in streams.iter().enumerate() {
+                    stream.fill(&mut samples, index);
+                }
+            }
+            ListOr::Object(table) if table.is_even(length) => table.fill(&mut samples),
+            ListOr::Object(_) => return None,
         }
-        samples
+        Some(samples)
     }
 }
 
 impl Stream {
     /// The stream with this index in each of `samples`, in each of which it is alike.
     fn of(samples: &[Sample], index: usize) -> Self {
-        let streams = || samples.iter().map(|sample| &sample.streams[index]);
         let first = &samples[0].streams[index];
-        let tcp = || streams().map(|stream| stream.tcp.unwrap_or_default());
-        let udp = || streams().map(|stream| stream.udp.unwrap_or_default());
-        let of_counters = counters().map(|column| {
-            (column.name, differences::written(streams().map(|one| (column.get)(&one.counters))))
-        });
-        let of_tcp = TcpSample::COLUMNS
-            .iter()
-            .map(|column| (column.name, differences::written(tcp().map(|one| (column.get)(&one)))));
-        let of_udp = UDP
-            .iter()
-            .map(|column| (column.name, differences::written(udp().map(|one| (column.get)(&one)))));
-        Self {
-            id: first.id,
-            counters: used(of_counters),
-            tcp: first.tcp.map(|_| used(of_tcp)),
-            udp: first.udp.map(|_| used(of_udp)),
-        }
-    }
-
-    fn numbers(&self) -> usize {
-        let parts = [Some(&self.counters), self.tcp.as_ref(), self.udp.as_ref()];
-        parts.into_iter().flatten().flat_map(BTreeMap::values).map(Vec::len).sum()
-    }
-
-    fn empty(&self) -> StreamSample {
-        StreamSample {
-            id: self.id,
-            counters: StreamCounters::default(),
-            tcp: self.tcp.as_ref().map(|_| TcpSample::default()),
-            udp: self.udp.as_ref().map(|_| UdpSample::default()),
-        }
+        Self::gather(first.id, Kind::of(first), |get| {
+            let values = samples.iter().map(|sample| get(&sample.streams[index]));
+            Some(differences::written(values)).filter(|numbers| !numbers.is_empty())
+        })
     }
 
     /// Sets the fields of the stream with this index in each of `samples`.
     fn fill(&self, samples: &mut [Sample], index: usize) {
-        for column in counters() {
-            fill(samples, &self.counters, column.name, |sample, value| {
-                (column.set)(&mut sample.streams[index].counters, value);
-            });
-        }
-        for (column, numbers) in
-            TcpSample::COLUMNS.iter().filter_map(|one| Some((one, self.tcp.as_ref()?)))
-        {
-            fill(samples, numbers, column.name, |sample, value| {
-                if let Some(tcp) = &mut sample.streams[index].tcp {
-                    (column.set)(tcp, value);
-                }
-            });
-        }
-        for (column, numbers) in UDP.iter().filter_map(|one| Some((one, self.udp.as_ref()?))) {
-            fill(samples, numbers, column.name, |sample, value| {
-                if let Some(udp) = &mut sample.streams[index].udp {
-                    (column.set)(udp, value);
-                }
-            });
-        }
+        self.each(|numbers, set| {
+            let values = differences::read(numbers, samples.len());
+            for (sample, value) in samples.iter_mut().zip(values) {
+                set(&mut sample.streams[index], value);
+            }
+        });
     }
 }
 
-fn fill(samples: &mut [Sample], numbers: &Numbers, name: &str, set: impl Fn(&mut Sample, u64)) {
-    let Some(differences) = numbers.get(name) else { return };
-    let values = differences::read(differences, samples.len());
-    for (sample, value) in samples.iter_mut().zip(values) {
-        set(sample, value);
+impl Table {
+    /// None: the streams are few, or not of one kind.
+    fn of(samples: &[Sample]) -> Option<Self> {
+        let streams = &samples.first()?.streams;
+        let kind = Kind::of(streams.first()?);
+        let is_one = are_many(streams.len()) && streams.iter().all(|one| Kind::of(one) == kind);
+        let id = streams.iter().map(|stream| stream.id);
+        is_one.then(|| Self::gather(id.collect(), kind, |get| rows(samples, get)))
+    }
+
+    /// How many numbers are written.
+    fn written(&self) -> usize {
+        self.id.len() + self.numbers().flatten().map(Values::written).sum::<usize>()
+    }
+
+    fn is_even(&self, samples: usize) -> bool {
+        let is_full = |row: &Values<i64>| row.fits(self.id.len());
+        self.numbers().all(|rows| rows.len() <= samples && rows.iter().all(is_full))
+    }
+
+    /// Sets the fields of the streams in each of `samples`, which have as many.
+    fn fill(&self, samples: &mut [Sample]) {
+        self.each(|rows, set| {
+            for index in 0..self.id.len() {
+                let mut rows = rows.iter();
+                let mut value = 0_u64;
+                for sample in &mut *samples {
+                    let difference = rows.next().map_or(0, |row| row.at(index));
+                    value = value.wrapping_add(difference.cast_unsigned());
+                    set(&mut sample.streams[index], value);
+                }
+            }
+        });
     }
 }
 
-/// Those that are not always zero.
-fn used<'a>(columns: impl Iterator<Item = (&'a str, Vec<i64>)>) -> Numbers {
-    let used = columns.filter(|(_, differences)| !differences.is_empty());
-    used.map(|(name, differences)| (name.to_owned(), differences)).collect()
+/// The first numbers of all streams, then the differences; none: all are zero.
+fn rows(
+    samples: &[Sample],
+    get: &dyn Fn(&StreamSample) -> u64,
+) -> Option<Vec<Values<i64>>> {
+    let zero = samples[0].streams.iter().map(|_| 0);
+    let first = zero.zip(&samples[0].streams).map(|(before, now)| (before, get(now)));
+    let difference = |(before, now): (u64, u64)| now.wrapping_sub(before).cast_signed();
+    let mut rows = vec![Values::of(first.map(difference))?];
+    for pair in samples.windows(2) {
+        let both = pair[0].streams.iter().zip(&pair[1].streams);
+        rows.push(Values::of(both.map(|(before, now)| difference((get(before), get(now)))))?);
+    }
+    let used = rows.iter().rposition(|row| !row.is_default()).map_or(0, |at| at + 1);
+    rows.truncate(used);
+    (!rows.is_empty()).then_some(rows)
 }
 
 /// Writes the samples of a record.
@@ -220,30 +180,14 @@ pub(crate) fn serialize<S: Serializer>(
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Sample>, D::Error> {
-    struct EitherForm;
-
-    impl<'de> Visitor<'de> for EitherForm {
-        type Value = Vec<Sample>;
-
-        fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
-            f.write_str("samples")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-            Vec::deserialize(SeqAccessDeserializer::new(list))
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-            let columns = Samples::deserialize(MapAccessDeserializer::new(map))?;
-            if columns.is_modest() {
-                Ok(columns.read())
-            } else {
-                Err(A::Error::custom("samples with too few numbers for their streams"))
-            }
-        }
+    let columns = match ListOr::<Sample, Samples>::deserialize(deserializer)? {
+        ListOr::List(samples) => return Ok(samples),
+        ListOr::Object(columns) => columns,
+    };
+    if !columns.is_modest() {
+        return Err(D::Error::custom("samples with too few numbers for their streams"));
     }
-
-    deserializer.deserialize_any(EitherForm)
+    columns.read().ok_or_else(|| D::Error::custom("lists of samples of different lengths"))
 }
 
 /// A reader takes the memory of at most so many samples of a stream for each number.
@@ -252,6 +196,7 @@ const LEAST_SHARE: usize = 2;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::{StreamCounters, TcpSample, UdpSample};
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Part(#[serde(with = "super")] Vec<Sample>);
@@ -291,6 +236,55 @@ mod tests {
         assert!(stream["tcp"].get("pmtu").is_none(), "always zero");
         let (_, read) = again(vec![sample(1, 9, None), sample(2, 3, None)]);
         assert_eq!(read, Part(vec![sample(1, 9, None), sample(2, 3, None)]));
+    }
+
+    /// Samples of 300 streams, of which each moved another number of bytes.
+    fn samples_of_many(ends: &[u64]) -> Vec<Sample> {
+        let stream = |id: u32, end: u64| {
+            let bytes = end * u64::from(id);
+            let counters = StreamCounters { bytes, blocks: end, ..StreamCounters::default() };
+            let tcp = TcpSample { segment: 1448, rtt_micros: 300 - id, ..TcpSample::default() };
+            StreamSample { id, counters, tcp: Some(tcp), udp: None }
+        };
+        let sample = |end: &u64| Sample {
+            at: Timestamp::from_nanos(100 + end),
+            streams: (0..300).map(|id| stream(id, *end)).collect(),
+        };
+        ends.iter().map(sample).collect()
+    }
+
+    #[test]
+    fn samples_of_many_streams_are_a_table_and_come_back() {
+        let samples = samples_of_many(&[0, 7, 9]);
+        let (json, read) = again(samples.clone());
+        assert_eq!(read, Part(samples));
+        let streams = &json["streams"];
+        assert_eq!(streams["id"].as_array().map(Vec::len), Some(300));
+        assert_eq!(streams["counters"]["blocks"], serde_json::json!([0, 7, 2]));
+        assert_eq!(streams["counters"]["bytes"][0], 0);
+        assert_eq!(streams["counters"]["bytes"][2][5], 10, "a difference");
+        assert_eq!(streams["tcp"]["snd_mss"], serde_json::json!([1448]));
+        assert_eq!(streams["tcp"]["rtt_micros"].as_array().map(Vec::len), Some(1));
+        assert!(streams["tcp"].get("pmtu").is_none(), "always zero");
+    }
+
+    #[test]
+    fn idle_samples_of_many_streams_are_written_one_by_one() {
+        let samples = samples_of_many(&[1; 50]);
+        let (json, read) = again(samples.clone());
+        assert!(json.is_array(), "few numbers, and much memory to read them");
+        assert_eq!(read, Part(samples));
+    }
+
+    #[test]
+    fn a_table_whose_lists_differ_in_length_is_no_samples() {
+        for bytes in ["[[1, 2, 3]]", "[[1, 2], 0, 5]", "[[1]]"] {
+            let text = format!(
+                r#"{{"at_nanos": [1, 1], "streams": {{"id": [1, 3], "counters": {{"bytes": {bytes}}}}}}}"#
+            );
+            let error = serde_json::from_str::<Part>(&text).expect_err(bytes);
+            assert!(error.to_string().contains("different lengths"), "{error}");
+        }
     }
 
     #[test]
