@@ -54,12 +54,13 @@ pub fn value(value: &(impl Serialize + ?Sized)) -> Value {
     serde_json::from_slice(&text(value)).unwrap_or_default()
 }
 
-/// Writes a value as JSON that is indented by two blanks, and a newline.
+/// Writes a value as JSON that is indented by two blanks, and a newline. A list that begins with a
+/// number, or with true, false or null, stays on its line.
 ///
 /// # Errors
 /// An error of writing to `out`.
 pub fn write_indented(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
-    let mut indented = Indented { out, text: Vec::new(), depth: 0, place: Place::Between };
+    let mut indented = Indented { out, text: Vec::new(), depth: 0, flat: None, place: Place::Between };
     write(value, &mut indented)?;
     indented.text.push(b'\n');
     indented.pass_on()
@@ -71,6 +72,8 @@ struct Indented<'a> {
     /// What is not passed on yet.
     text: Vec<u8>,
     depth: usize,
+    /// Depth within the list that stays on its line; none: there is none.
+    flat: Option<usize>,
     place: Place,
 }
 
@@ -104,12 +107,19 @@ impl Indented<'_> {
             _ => Place::Between,
         };
         let ends = matches!(byte, b'}' | b']');
+        // Keys begin with a quotation mark.
+        if is_first && (byte == b'-' || byte.is_ascii_alphanumeric()) {
+            self.flat.get_or_insert(self.depth);
+        }
         self.depth -= usize::from(ends);
         // What is empty stays on its line.
         if is_first != ends {
             self.break_line();
         }
         self.text.push(byte);
+        if self.flat.is_some_and(|depth| depth > self.depth) {
+            self.flat = None;
+        }
         match byte {
             b'{' | b'[' => self.depth += 1,
             b',' => self.break_line(),
@@ -119,6 +129,9 @@ impl Indented<'_> {
     }
 
     fn break_line(&mut self) {
+        if self.flat.is_some() {
+            return;
+        }
         self.text.push(b'\n');
         self.text.extend(std::iter::repeat_n(b' ', 2 * self.depth));
     }
@@ -165,10 +178,18 @@ mod tests {
 
     #[test]
     fn what_is_empty_stays_on_its_line() {
-        let value = json!({ "a": [], "b": {}, "c": [{}, [1, "x"]], "d{,:\"\\": "e[\\" });
+        let value = json!({ "a": [], "b": {}, "c": [{}, ["x", 1]], "d{,:\"\\": "e[\\" });
         let pretty = serde_json::to_string_pretty(&value).expect("JSON");
         assert_eq!(indented(&value), format!("{pretty}\n"));
         assert_eq!(super::value(&value), value);
+    }
+
+    #[test]
+    fn a_list_of_numbers_stays_on_its_line() {
+        let value = json!({ "a": [1, -2, [3, {"b": ["x"]}], null], "c": [[true], "d"], "e": [-5] });
+        let expected = "{\n  \"a\": [1,-2,[3,{\"b\": [\"x\"]}],null],\n  \"c\": [\n    [true],\n    \
+                        \"d\"\n  ],\n  \"e\": [-5]\n}\n";
+        assert_eq!(indented(&value), expected);
     }
 
     fn values() -> impl Strategy<Value = Value> {
@@ -181,10 +202,18 @@ mod tests {
         leaf.prop_recursive(4, 32, 4, |inner| {
             let map = prop::collection::btree_map(".*", inner.clone(), 0..4);
             prop_oneof![
-                prop::collection::vec(inner, 0..4).prop_map(Value::from),
+                prop::collection::vec(inner, 0..4).prop_map(behind_a_text),
                 map.prop_map(|map| map.into_iter().collect::<serde_json::Map<_, _>>().into()),
             ]
         })
+    }
+
+    /// A list that does not stay on its line.
+    fn behind_a_text(mut list: Vec<Value>) -> Value {
+        if list.first().is_some_and(|first| !first.is_string()) {
+            list.insert(0, Value::from(""));
+        }
+        list.into()
     }
 
     proptest! {
@@ -192,6 +221,13 @@ mod tests {
         fn it_is_indented_as_serde_json_does(value in values()) {
             let pretty = serde_json::to_string_pretty(&value).expect("JSON");
             prop_assert_eq!(indented(&value), format!("{pretty}\n"));
+        }
+
+        #[test]
+        fn it_is_the_same_value(list in prop::collection::vec(values(), 0..4), first: i64) {
+            let value = json!([[first, list], list, { "a": [first, list] }]);
+            let read: Value = serde_json::from_str(&indented(&value)).expect("JSON");
+            prop_assert_eq!(read, value);
         }
     }
 }

@@ -14,7 +14,7 @@ use testbed::sockets::{self, Socket};
 use crate::support::control::{COOKIE, CREATE_STREAMS, Control};
 use crate::support::{
     LINERATE, PATIENCE, Running, Server, across, await_that, client, has_ports, limited, link,
-    list, ports_of_streams, program, shell, skip, test, under_way, unprivileged,
+    list, ports_of_streams, program, shell, skip, test, typed, under_way, unprivileged,
 };
 
 #[test]
@@ -87,7 +87,7 @@ fn a_firewall_that_says_nothing_does_not_hold_up_the_streams() {
     }
     let record = quickly_across(&link, "-P 2000 -t 1s");
     assert_eq!(ports_of_streams(&record), BTreeSet::from([OWN]));
-    assert_eq!(list(&record["streams"]).len(), 2000);
+    assert_eq!(typed(&record).streams.len(), 2000);
     let notes = record["outcome"]["notes"].to_string();
     assert!(notes.contains("timed out") && notes.contains("5201"), "{notes}");
 }
@@ -102,7 +102,7 @@ fn the_ports_that_a_firewall_lets_through_share_the_streams() {
     }
     let record = quickly_across(&link, "-P 1000 -t 1s");
     assert_eq!(ports_of_streams(&record), BTreeSet::from([OWN, 40_000, 40_002, 40_003]));
-    assert_eq!(list(&record["streams"]).len(), 1000);
+    assert_eq!(typed(&record).streams.len(), 1000);
     let notes = record["outcome"]["notes"].to_string();
     assert!(notes.contains("port 40001 of the server cannot be reached"), "{notes}");
 }

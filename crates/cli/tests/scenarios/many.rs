@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use crate::support::{
     Running, Server, free_port, has_ports, json, json_across, limited, linerate, link, list,
-    plain_iperf3, ports_of_streams, run, shell, test, under_way, unprivileged,
+    plain_iperf3, ports_of_streams, run, shell, test, typed, under_way, unprivileged,
 };
 
 #[test]
 fn a_thousand_streams_move_and_are_compared() {
     let server = Server::start();
     let record = json(&server, "--tcp --send -P 1000 -t 2s -i 500ms");
-    assert_eq!(list(&record["streams"]).len(), 1000);
-    assert_eq!(list(&record["peer_streams"]).len(), 1000);
+    let read = typed(&record);
+    assert_eq!((read.streams.len(), read.reported.streams.len()), (1000, 1000));
     let fairness = &record["outcome"]["directions"][0]["fairness"];
     assert_eq!(fairness["streams"], 1000, "{fairness}");
     assert_eq!(fairness["idle"], 0, "{fairness}");
@@ -29,18 +29,16 @@ fn a_thousand_streams_move_and_are_compared() {
 fn both_ends_count_the_same_on_each_of_many_streams() {
     let server = Server::start();
     for options in ["--tcp --send -P 200 -n 64M", "--tcp --bidir -P 150 -n 32M"] {
-        let record = json(&server, options);
-        let counted = list(&record["samples"]["streams"]);
-        let streams = list(&record["streams"]).iter().zip(counted);
-        for ((stream, here), there) in streams.zip(list(&record["peer_streams"])) {
-            assert_eq!((&here["id"], &there["id"]), (&stream["id"], &stream["id"]), "{options}");
+        let record = typed(&json(&server, options));
+        let counted = &record.samples.last().expect("samples").streams;
+        let streams = record.streams.iter().zip(counted);
+        assert_eq!(record.streams.len(), record.reported.streams.len(), "{options}");
+        for ((stream, here), there) in streams.zip(&record.reported.streams) {
+            assert_eq!((here.id, there.id), (stream.id, stream.id), "{options}");
             // Every byte of an amount arrives, so that a mix-up of two streams shows.
-            // The first sample and the differences to the others.
-            let bytes = here["counters"]["bytes"].as_array().into_iter().flatten();
-            let bytes = bytes.filter_map(Value::as_u64).sum();
-            assert_eq!(Some::<u64>(bytes), there["bytes"].as_u64(), "{options}: {stream}");
+            assert_eq!(here.counters.bytes, there.bytes, "{options}: {stream:?}");
         }
-        let senders = list(&record["streams"]).iter().filter(|stream| stream["sender"] == true);
+        let senders = record.streams.iter().filter(|stream| stream.sender);
         assert!([200, 150].contains(&senders.count()), "{options}");
     }
 }
@@ -49,9 +47,11 @@ fn both_ends_count_the_same_on_each_of_many_streams() {
 fn many_streams_of_udp_lose_none_of_their_numbers() {
     let server = Server::start();
     let record = json(&server, "--udp --bidir -P 200 -b 20k -l 100 -t 2s");
-    for (stream, there) in list(&record["streams"]).iter().zip(list(&record["peer_streams"])) {
-        assert_eq!(stream["id"], there["id"]);
-        assert!(there["datagrams"].as_u64().is_some_and(|count| count > 0), "{there}");
+    let read = typed(&record);
+    assert_eq!((read.streams.len(), read.reported.streams.len()), (400, 400));
+    for (stream, there) in read.streams.iter().zip(&read.reported.streams) {
+        assert_eq!(stream.id, there.id);
+        assert!(there.datagrams > 0, "{there:?}");
     }
     for outcome in list(&record["outcome"]["directions"]) {
         assert_eq!(outcome["fairness"]["streams"], 200, "{outcome}");
@@ -144,5 +144,5 @@ fn an_interrupt_ends_a_test_of_many_streams_in_order() {
     assert_eq!(finished.code, Some(130), "{finished:?}");
     let record = finished.json();
     assert_eq!(record["outcome"]["ending"]["state"], "interrupted");
-    assert_eq!(list(&record["peer_streams"]).len(), 500);
+    assert_eq!(typed(&record).reported.streams.len(), 500);
 }

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use lab::{Host, Link};
+use measurement::TestRecord;
 use serde_json::Value;
 
 pub(crate) use crate::shared::{
@@ -187,10 +188,15 @@ pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().unwrap_or_else(|| panic!("no array: {value}"))
 }
 
+/// A record as its readers have it.
+pub(crate) fn typed(record: &Value) -> TestRecord {
+    measurement::json::record(&record.to_string()).expect("it is a record")
+}
+
 /// The server's ports to which the streams of a record went.
 pub(crate) fn ports_of_streams(record: &Value) -> BTreeSet<u16> {
-    let address = |stream: &Value| stream["peer"].as_str()?.parse::<SocketAddr>().ok();
-    list(&record["streams"]).iter().filter_map(address).map(|peer| peer.port()).collect()
+    let streams = typed(record).streams;
+    streams.iter().filter_map(|stream| stream.peer).map(|peer| peer.port()).collect()
 }
 
 /// The program as a user without privileges; none if that cannot be done.
