@@ -69,12 +69,15 @@ impl Symbols {
 
     fn resolve(&mut self, addresses: &[u64]) -> Option<Names> {
         let modules = fs::read("/proc/modules").unwrap_or_default();
-        if modules != self.modules || self.table.is_hidden() {
-            if self.list.as_mut().is_some_and(|list| list.seek(SeekFrom::Start(0)).is_err()) {
-                self.list = None;
-            }
-            (self.table, self.modules) = (Table::read(self.list.as_mut()), modules);
+        if modules != self.modules || self.table.is_full() {
+            (self.table, self.modules) = (Table::default(), modules);
         }
-        (!self.table.is_hidden()).then(|| Names::resolve(addresses, &self.table))
+        let lacking = self.table.lacks(addresses);
+        if !lacking.is_empty() {
+            let list = self.list.as_mut()?;
+            list.seek(SeekFrom::Start(0)).ok()?;
+            self.table.read(&lacking, list).then_some(())?;
+        }
+        Some(Names::resolve(addresses, &self.table))
     }
 }
