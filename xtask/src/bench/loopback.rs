@@ -80,14 +80,16 @@ pub(super) struct Served {
 }
 
 impl Served {
-    /// Starts its server on a free port of loopback.
+    /// Starts its server on a free port of loopback; it listens when this returns.
     pub(super) fn start(path: &Path) -> Result<Self> {
         let program = Installed::find(path)?;
         let test = Test::new(Ipv4Addr::LOCALHOST, Workload::tcp(1), End::Seconds(1));
         let test = Test { port: port::free()?, ..test };
         let mut command = program.server(None, &test);
         command.stdout(std::process::Stdio::null());
-        Ok(Self { server: Running::start(command)?, port: test.port, program })
+        let mut server = Running::start(command)?;
+        port::await_listener(None, test.port, &mut server)?;
+        Ok(Self { server, port: test.port, program })
     }
 
     /// A test against its server.
