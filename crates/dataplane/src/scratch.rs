@@ -27,10 +27,18 @@ pub struct BufferPlan {
 pub enum BufferKind {
     /// Blocks of a byte stream.
     Blocks,
+    /// Blocks of a byte stream that are only received: there is no payload to send.
+    ReceivedBlocks,
     /// Batches of datagrams, each of which is a packet of its own to the kernel.
     Datagrams,
     /// Batches of datagrams that the kernel handles as one packet (GSO, GRO).
     Segments,
+}
+
+impl BufferKind {
+    const fn is_stream(self) -> bool {
+        matches!(self, Self::Blocks | Self::ReceivedBlocks)
+    }
 }
 
 /// The buffers of one worker thread: one payload to send and one buffer to receive into, with their
@@ -56,10 +64,11 @@ impl Scratch {
         statistics: Arc<WorkerStatistics>,
     ) -> io::Result<Self> {
         let block = memory.block.max(1);
-        let payload = Payload::of(memory.pattern, block, mpu)?;
+        let sent = if memory.kind == BufferKind::ReceivedBlocks { 1 } else { block };
+        let payload = Payload::of(memory.pattern, sent, mpu)?;
         let (slots, slot) = incoming(memory.kind, block);
         let (datagrams, length) = outgoing(memory.kind, block);
-        let received = if memory.kind == BufferKind::Blocks { block } else { 0 };
+        let received = if memory.kind.is_stream() { block } else { 0 };
         Ok(Self {
             // Zero-copy sends may hold the pages of the payload after the call: the buffer, which
             // changes, lies on other pages.
@@ -71,7 +80,7 @@ impl Scratch {
         })
     }
 
-    /// The block that TCP senders send.
+    /// The block that TCP senders send; one byte if none of the streams sends.
     pub fn payload(&self) -> &[u8] {
         &self.payload
     }
@@ -85,7 +94,7 @@ impl Scratch {
 /// The number of datagrams that are sent with one call, and their length in bytes.
 fn outgoing(kind: BufferKind, block: usize) -> (usize, usize) {
     match kind {
-        BufferKind::Blocks => (1, 1),
+        BufferKind::Blocks | BufferKind::ReceivedBlocks => (1, 1),
         BufferKind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
         BufferKind::Segments => (most_segments(block) * GSO_PACKETS, block),
     }
@@ -105,7 +114,7 @@ fn most_segments(block: usize) -> usize {
 /// The number of slots that are received into with one call, and their length in bytes.
 fn incoming(kind: BufferKind, block: usize) -> (usize, usize) {
     match kind {
-        BufferKind::Blocks => (1, 1),
+        BufferKind::Blocks | BufferKind::ReceivedBlocks => (1, 1),
         BufferKind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
         // Small datagrams make small packets, of which more fit the cache.
         BufferKind::Segments => {

@@ -531,7 +531,8 @@ fn pool(
     } else {
         linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?
     };
-    let pool = Pool::prepare(streams, factory.memory(), &cpus, pin, is_wanted);
+    let memory = factory.memory(&streams);
+    let pool = Pool::prepare(streams, memory, &cpus, pin, is_wanted);
     pool.map_err(|error| match error.kind() {
         ErrorKind::Interrupted => SessionError::Interrupted,
         _ => SessionError::system("worker threads")(error),

@@ -67,13 +67,14 @@ impl EngineFactory {
         }
     }
 
-    /// What the workers need to run the engines.
-    pub(crate) fn memory(&self) -> BufferPlan {
+    /// What the workers need to run the engines of `streams`.
+    pub(crate) fn memory(&self, streams: &[OpenStream]) -> BufferPlan {
         let mut asked = self.options.engines.iter().filter_map(EngineName::properties);
         let whole = self.options.segmentation_offload || asked.any(Engine::is_batched);
         let kind = match (self.transport, whole) {
             _ if self.exchange.is_some() => BufferKind::Blocks,
-            (Transport::Tcp, _) => BufferKind::Blocks,
+            (Transport::Tcp, _) if streams.iter().any(|stream| stream.sender) => BufferKind::Blocks,
+            (Transport::Tcp, _) => BufferKind::ReceivedBlocks,
             (Transport::Udp, false) => BufferKind::Datagrams,
             (Transport::Udp, true) => BufferKind::Segments,
         };
