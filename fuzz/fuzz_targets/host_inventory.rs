@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use linerate_fuzz::memory;
 use linerate_host::inventory::{
-    self, answers, cores, cpuinfo, irqs, limits, lists, options, routes,
+    self, answers, cores, cpuinfo, irqs, limits, lists, memory as modules, options, routes,
 };
 use linerate_host::{Archive, Entry, Tree};
 use linerate_linux::netlink::{QdiscOptions, class_ceiling, ethtool, policers};
@@ -14,6 +14,7 @@ use linerate_linux::netlink::{QdiscOptions, class_ceiling, ethtool, policers};
 fuzz_target!(|bytes: &[u8]| {
     memory::bounded(bytes.len(), || ethtool_messages(bytes));
     memory::bounded(bytes.len(), || traffic_control(bytes));
+    memory::bounded(bytes.len(), || firmware(bytes));
     let text = String::from_utf8_lossy(bytes);
     memory::bounded(bytes.len(), || files(&text));
     if let Some(unpacked) = options::unpack(bytes) {
@@ -55,6 +56,13 @@ fn traffic_control(bytes: &[u8]) {
     _ = policers(bytes);
 }
 
+/// The tables of the firmware.
+fn firmware(bytes: &[u8]) {
+    let kept = modules::only_modules(bytes);
+    assert!(kept.len() <= bytes.len());
+    assert_eq!(modules::read(&kept), modules::read(bytes));
+}
+
 /// A host all of whose files are the same, and one in an archive.
 fn whole(bytes: &[u8]) {
     let files = FILES.map(|path| (path.to_owned(), Entry::File(bytes.to_vec())));
@@ -68,7 +76,7 @@ fn whole(bytes: &[u8]) {
     }
 }
 
-const FILES: [&str; 22] = [
+const FILES: [&str; 23] = [
     "linerate/told.json",
     "proc/config.gz",
     "proc/cpuinfo",
@@ -90,5 +98,6 @@ const FILES: [&str; 22] = [
     "sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
     "sys/devices/system/cpu/cpu1/cpu_capacity",
     "sys/devices/system/node/node0/cpulist",
+    "sys/firmware/dmi/tables/DMI",
     "sys/fs/cgroup/cpu.max",
 ];

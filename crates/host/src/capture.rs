@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use measurement::{Timestamp, json};
 
 use crate::inventory::answers::{self, KernelAnswers};
+use crate::inventory::memory;
 use crate::{Entry, Subject, Tree, Watch, inventory};
 
 mod mask;
@@ -36,6 +37,7 @@ impl Capture {
         for (path, entry) in &mut entries {
             match entry {
                 Entry::File(bytes) if path.ends_with(MOUNTS) => *bytes = only_groups(bytes),
+                Entry::File(bytes) if path == memory::PATH => *bytes = memory::only_modules(bytes),
                 _ => (),
             }
         }

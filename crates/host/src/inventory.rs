@@ -20,6 +20,7 @@ pub mod kernel_config;
 mod kernel_queries;
 pub mod limits;
 pub mod lists;
+pub mod memory;
 pub mod options;
 pub mod routes;
 mod services;
@@ -59,6 +60,7 @@ pub fn read_with(tree: &Tree, answers: KernelAnswers) -> (Inventory, Vec<Gap>) {
         model: model(tree, &info),
         boot: tree.value("proc/sys/kernel/random/boot_id"),
         cpus: cpus::cpus(tree, &info, &answers.misaligned),
+        memory: memory::modules(tree),
         interfaces,
         irqs,
         settings,

@@ -18,6 +18,7 @@ fn lines((inventory, gaps): &(Inventory, Vec<Gap>)) -> String {
     let Inventory { host, kernel, architecture, model, boot, .. } = inventory;
     let mut lines = vec![line(&(host, kernel, architecture, model, boot))];
     lines.extend(inventory.cpus.iter().map(line));
+    lines.extend(inventory.memory.iter().map(line));
     lines.extend(inventory.interfaces.iter().map(line));
     lines.extend(inventory.irqs.iter().map(line));
     lines.extend(inventory.settings.iter().map(|(name, value)| format!("{name} = {value}")));

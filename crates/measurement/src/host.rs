@@ -12,8 +12,8 @@ use crate::profile::Profile;
 
 pub use counter::{Counter, EachCounter, EachGauge, Family, Gauge};
 pub use inventory::{
-    Bus, Cache, Coalescing, ControlGroup, Cpu, Interface, Inventory, Irq, MOST_CPU, Measure, Pause,
-    Pipeline, Policer, Queueing, QueueingClass, Route, Steering,
+    Bus, Cache, Coalescing, ControlGroup, Cpu, Interface, Inventory, Irq, MOST_CPU, Measure,
+    MemoryModule, Pause, Pipeline, Policer, Queueing, QueueingClass, Route, Steering,
 };
 pub use series::Series;
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::columns::{Cell, Columns, Emphasis};
 
 mod interfaces;
+mod memory;
 mod settings;
 
 /// Writes the inventory of a host, and which sources could not be read (`gaps`), as one JSON
@@ -37,6 +38,7 @@ pub fn write_json(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> i
 pub fn write(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", heading(inventory))?;
     write_columns(&cpus(&inventory.cpus), out)?;
+    write_columns(&memory::table(&inventory.memory), out)?;
     write_columns(&interfaces::table(&inventory.interfaces), out)?;
     interfaces::write_notes(&inventory.interfaces, out)?;
     write_columns(&irqs(&inventory.irqs), out)?;

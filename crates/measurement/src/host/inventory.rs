@@ -26,6 +26,9 @@ pub struct Inventory {
     pub boot: Option<String>,
     /// CPUs by number.
     pub cpus: Vec<Cpu>,
+    /// Memory modules whose speed the firmware reports.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<MemoryModule>,
     /// Network interfaces.
     pub interfaces: Vec<Interface>,
     /// Interrupts that belong to a network interface, or could.
@@ -132,6 +135,30 @@ pub struct Cache {
     /// Numbers of the CPUs that share the cache.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<u32>,
+}
+
+/// A memory module of a host, as its firmware reports it (SMBIOS, DMTF DSP0134, structure type 17).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct MemoryModule {
+    /// Label of the socket, e.g. `DIMM_A1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locator: Option<String>,
+    /// Memory type, e.g. `DDR4`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Size of the module in bytes.
+    pub bytes: u64,
+    /// Width of its data bus in bits, without those for error correction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width_bits: Option<u16>,
+    /// Speed at which the module runs, in million transfers per second (MT/s).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed_mtps: Option<u32>,
+    /// Highest speed of the module in million transfers per second (MT/s).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_mtps: Option<u32>,
 }
 
 /// Current and maximum value of a parameter of a network device, e.g. of its number of queues.
