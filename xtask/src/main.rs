@@ -25,6 +25,7 @@ mod promises;
 mod proof;
 mod python;
 mod release;
+mod roots;
 mod rules;
 mod schema;
 mod static_binary;
@@ -76,6 +77,7 @@ enum Task {
     Proof(proof::Proof),
     Python(python::Python),
     Release(release::Release),
+    Roots(roots::Roots),
     Rules(rules::Rules),
     Schema(schema::Schema),
     Static(static_binary::Static),
@@ -100,6 +102,7 @@ impl Task {
             Self::Proof(task) => task.run(),
             Self::Python(task) => task.run(),
             Self::Release(task) => task.run(),
+            Self::Roots(task) => task.run(),
             Self::Rules(task) => task.run(),
             Self::Schema(task) => task.run(),
             Self::Static(task) => task.run(),

@@ -107,6 +107,22 @@ pub(crate) const BOARD: [Needed; 8] = [
 pub(crate) const RELEASE: [Needed; 5] =
     [("dpkg-deb", "dpkg"), ("gzip", "gzip"), ("tar", "tar"), ("git", "git"), ("zip", "zip")];
 
+/// What `cross --talk` runs beside linerate.
+pub(crate) const TALK: [Needed; 1] = [("iperf3", "iperf3")];
+
+/// What `roots` makes Debian systems with, and runs those of other architectures with.
+pub(crate) const ROOTS: [Needed; 5] = [
+    ("debootstrap", "debootstrap"),
+    ("qemu-aarch64-static", "qemu-user-static"),
+    ("update-binfmts", "binfmt-support"),
+    ("unshare", "util-linux"),
+    ("ip", "iproute2"),
+];
+
+/// Debian's archive, and the keys that its releases are signed with.
+pub(crate) const MIRROR: &str = "http://deb.debian.org/debian";
+pub(crate) const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
 /// What `python` packs and installs with.
 pub(crate) const PYTHON: [Needed; 2] = [("python3", "python3-venv"), ("zip", "zip")];
 

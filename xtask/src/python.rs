@@ -49,7 +49,9 @@ fn check(workspace: &Workspace, linerate: &Path, more: &[&str]) -> Result<()> {
         fs::read(linerate).with_context(|| format!("cannot read {}", linerate.display()))?;
     // Of this machine, whatever C library the program wants.
     let tag = format!("py3-none-linux_{}", std::env::consts::ARCH);
-    let file = wheel::write(&package, &binary, &[tag], (&folder, EPOCH_OF_ZIP))?;
+    // It is not handed out.
+    let contents = wheel::Contents { binary: &binary, licences: &[] };
+    let file = wheel::write(&package, &contents, &[tag], (&folder, EPOCH_OF_ZIP))?;
     let environment = folder.join("environment");
     command::run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
     let python = environment.join("bin/python");

@@ -2,6 +2,8 @@
 
 mod deb;
 mod image;
+mod licences;
+mod maintainer;
 mod sbom;
 mod tarball;
 mod texts;
@@ -20,10 +22,11 @@ use crate::static_binary::{Contents, Target};
 use crate::workspace::Workspace;
 use crate::{command, dist, packages};
 
+use maintainer::Maintainer;
 use texts::Texts;
 
-/// Builds what is handed out: a Debian package, an archive, a wheel and an SBOM for each kind of
-/// machine, and an image of containers for all of them
+/// Builds what is handed out: a Debian package, an archive, a wheel, an SBOM and the licences of what
+/// is linked in for each kind of machine, and an image of containers for all of them
 ///
 /// Puts them into `target/dist`, with checksums. Each is packed twice, and the two must be the same.
 #[derive(Debug, Args)]
@@ -34,6 +37,10 @@ pub(crate) struct Release {
     /// Pack what `cargo xtask dist` has built, and build nothing
     #[arg(long)]
     built: bool,
+    /// Who maintains the Debian packages, with an address that is read
+    /// [default: the authors that Cargo.toml names, without such an address]
+    #[arg(long, value_name = "NAME <ADDRESS>")]
+    maintainer: Option<Maintainer>,
 }
 
 impl Release {
@@ -47,11 +54,13 @@ impl Release {
             dist::build(&workspace, &targets, Contents::Whole)?
         };
         let seconds = seconds(&workspace)?;
+        let maintainer = self.maintainer.unwrap_or_default();
         let mut made = 0;
         let mut all = Vec::new();
         for (target, binary) in targets.into_iter().zip(&binaries) {
             let linerate = Linerate::read(&workspace, target, binary, seconds)?;
-            for pack in [deb::pack, tarball::pack, wheel::pack, sbom::write] {
+            let linerate = Linerate { maintainer: maintainer.clone(), ..linerate };
+            for pack in [deb::pack, tarball::pack, wheel::pack, sbom::write, licences::pack] {
                 say(twice(&workspace, |folder| pack(&linerate, folder))?.display());
                 made += 1;
             }
@@ -71,6 +80,9 @@ struct Linerate<'a> {
     /// The static file.
     binary: Vec<u8>,
     texts: Texts,
+    /// Those of what is linked in.
+    licences: String,
+    maintainer: Maintainer,
     /// When the sources were changed, since the epoch.
     seconds: u64,
 }
@@ -85,13 +97,22 @@ impl<'a> Linerate<'a> {
         let missing = || format!("{} is missing: run `cargo xtask dist --all`", binary.display());
         let bytes = fs::read(binary).with_context(missing)?;
         let texts = Texts::of(target, binary)?;
-        Ok(Self { workspace, target, binary: bytes, texts, seconds })
+        let licences = licences::read(target, &workspace.root)?;
+        let maintainer = Maintainer::default();
+        Ok(Self { workspace, target, binary: bytes, texts, licences, maintainer, seconds })
     }
 
     /// A text of the project.
     fn text(&self, path: &str) -> Result<String> {
         fs::read_to_string(self.workspace.root.join(path))
             .with_context(|| format!("cannot read {path}"))
+    }
+
+    /// The licences that go with the program: its own, and those of what is linked in.
+    fn licences(&self) -> Result<Vec<(&'static str, String)>> {
+        let own = ["LICENSE-APACHE", "LICENSE-MIT"].map(|name| Ok((name, self.text(name)?)));
+        let linked = Ok((LINKED, self.licences.clone()));
+        own.into_iter().chain([linked]).collect()
     }
 
     /// When the sources were changed, in a format of date(1).
@@ -147,6 +168,13 @@ fn seconds(workspace: &Workspace) -> Result<u64> {
     text.trim().parse().with_context(|| format!("no number of seconds: {}", text.trim()))
 }
 
+/// The name of the Debian package for a target.
+pub(crate) fn package(target: &Target) -> String {
+    format!("linerate_{VERSION}_{}.deb", target.debian)
+}
+
+/// The file with the licences of what is linked in.
+const LINKED: &str = "THIRD-PARTY-LICENSES.txt";
 /// Of the workspace.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

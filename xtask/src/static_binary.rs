@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 
 pub(crate) use build::Contents;
 pub(crate) use exercise::program;
-pub(crate) use target::{TARGETS, Target};
+pub(crate) use target::{BIG_ENDIAN, TARGETS, Target};
 
 /// Builds linerate as one static file, runs it, and checks that it is small
 ///
@@ -85,6 +85,13 @@ pub(crate) fn make(
     let passed = exercise::exercise(target, binary)?;
     ensure!(passed > 0, "{} passed no test", binary.display());
     size(binary)
+}
+
+/// Builds for a target as tests are built: static, with checks of overflow, without authentication.
+pub(crate) fn checked(workspace: &Workspace, target: &Target) -> Result<PathBuf> {
+    packages::provide(target.needs())?;
+    build::provide_library(target)?;
+    build::build_checked(workspace, target)
 }
 
 fn size(binary: &Path) -> Result<usize> {

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use super::Parts;
 use crate::command;
 use crate::output::say;
+use crate::packages::{KEYRING, MIRROR};
 
 /// Fetches and unpacks them, unless they are there.
 pub(super) fn provide(folder: &Path) -> Result<Parts> {
@@ -109,8 +110,6 @@ fn kernels(text: &str) -> Vec<String> {
     needed.filter(is_part).map(str::to_owned).collect()
 }
 
-const MIRROR: &str = "http://deb.debian.org/debian";
-const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// Releases with RISC-V, the first first.
 const SUITES: [&str; 2] = ["trixie", "forky"];
 const PARTS: [&str; 3] = ["linux-image-", "linux-binary-", "linux-modules-"];

@@ -5,11 +5,13 @@ use super::task::Task;
 mod bench;
 mod board;
 mod conformance;
+mod cross;
 mod faults;
 mod fuzz;
 mod proof;
 mod python;
 mod release;
+mod roots;
 mod schema;
 mod size;
 mod suite;
@@ -22,15 +24,17 @@ pub(crate) fn task(span: &str) -> Option<Task> {
 /// The task of its kind that a text names.
 type Kind = fn(&str) -> Option<Task>;
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 13] = [
     bench::task,
     board::task,
     conformance::task,
+    cross::task,
     faults::task,
     fuzz::task,
     proof::task,
     python::task,
     release::task,
+    roots::task,
     schema::task,
     size::task,
     suite::task,

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::tree::Tree;
-use super::{Linerate, VERSION};
+use super::{LINKED, Linerate, VERSION};
 use crate::command;
 
 /// Packs it; nothing is started when it is installed.
@@ -22,7 +22,7 @@ pub(super) fn pack(linerate: &Linerate<'_>, folder: &Path) -> Result<PathBuf> {
         control.program(name, text);
     }
     control.write(&root.join("DEBIAN"), linerate.seconds)?;
-    let file = folder.join(format!("linerate_{VERSION}_{}.deb", linerate.target.debian));
+    let file = folder.join(super::package(linerate.target));
     let mut pack = Command::new("dpkg-deb");
     // As every release of Debian reads it.
     pack.args(["--root-owner-group", "-Zxz", "--build"]).arg(&root).arg(&file);
@@ -45,11 +45,13 @@ fn files(linerate: &Linerate<'_>) -> Result<Tree> {
     tree.text("usr/share/doc/linerate/copyright", copyright(&linerate.text("LICENSE-MIT")?));
     let changes = format!(
         "linerate ({VERSION}) unstable; urgency=medium\n\n  * CHANGELOG.md lists what changed.\n\n \
-         -- {MAINTAINER}  {}\n",
+         -- {}  {}\n",
+        linerate.maintainer,
         linerate.date("--rfc-email")?
     );
     tree.compressed("usr/share/doc/linerate/changelog", changes);
     tree.compressed("usr/share/doc/linerate/CHANGELOG.md", linerate.text("CHANGELOG.md")?);
+    tree.compressed(format!("usr/share/doc/linerate/{LINKED}"), linerate.licences.as_str());
     tree.text("usr/share/lintian/overrides/linerate", OVERRIDES);
     Ok(tree)
 }
@@ -66,7 +68,7 @@ fn control_file(linerate: &Linerate<'_>, kibibytes: usize) -> String {
         "Package: linerate\n\
          Version: {VERSION}\n\
          Architecture: {}\n\
-         Maintainer: {MAINTAINER}\n\
+         Maintainer: {}\n\
          Installed-Size: {kibibytes}\n\
          Depends: passwd\n\
          Suggests: ethtool, iproute2\n\
@@ -76,7 +78,7 @@ fn control_file(linerate: &Linerate<'_>, kibibytes: usize) -> String {
          linerate measures TCP and UDP in both directions against another linerate\n \
          or any iperf3, names the bottleneck of each result and what to change, and\n \
          says where every lost datagram went and whether to believe the number.\n",
-        linerate.target.debian,
+        linerate.target.debian, linerate.maintainer,
     )
 }
 
@@ -90,8 +92,8 @@ fn copyright(mit: &str) -> String {
     format!(
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
          Upstream-Name: linerate\n\
-         Comment: Linked in are the crates that the SBOM of this release lists, with their\n \
-         licences, Rust's library (MIT or Apache-2.0), and musl (MIT) or glibc (LGPL-2.1+).\n\n\
+         Comment: /usr/share/doc/linerate/{LINKED}.gz has the licences of what\n \
+         is linked in: crates, Rust's library, and musl (MIT) or glibc (LGPL-2.1+).\n\n\
          Files: *\n\
          Copyright: {holder}\n\
          License: Expat or Apache-2.0\n\n\
@@ -127,8 +129,6 @@ impl Files {
 }
 
 const UNIT: &str = "contrib/linerate.service";
-/// The domain is reserved (RFC 2606): who hands packages out has an address.
-const MAINTAINER: &str = "The linerate developers <linerate@example.org>";
 /// deb-postinst(5), deb-prerm(5), deb-postrm(5).
 const SCRIPTS: [(&str, &str); 3] = [
     ("postinst", include_str!("deb/postinst")),

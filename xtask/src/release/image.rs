@@ -1,5 +1,5 @@
-//! An image of containers for every kind of machine: the static file alone, as an archive of the
-//! OCI image layout (OCI image specification 1.1).
+//! An image of containers for every kind of machine: the static file and its licences, as an archive
+//! of the OCI image layout (OCI image specification 1.1).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,9 +84,12 @@ fn layer(linerate: &Linerate<'_>, folder: &Path) -> Result<(PathBuf, PathBuf)> {
     let root = folder.join("root");
     let mut tree = Tree::default();
     tree.program("linerate", linerate.binary.clone());
+    for (name, text) in linerate.licences()? {
+        tree.text(format!("licenses/{name}"), text);
+    }
     tree.write(&root, linerate.seconds)?;
     let plain = folder.join("layer.tar");
-    tar(&root, &plain, linerate.seconds, &["linerate"])?;
+    tar(&root, &plain, linerate.seconds, &["licenses", "linerate"])?;
     command::output(
         Command::new("gzip").args(["-9", "--no-name", "--keep", "--force"]).arg(&plain),
     )?;

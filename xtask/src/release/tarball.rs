@@ -30,6 +30,9 @@ fn tree(linerate: &Linerate<'_>) -> Result<Tree> {
         let name = Path::new(path).file_name().context("a file has a name")?.to_string_lossy();
         tree.text(name, linerate.text(path)?);
     }
+    for (name, text) in linerate.licences()? {
+        tree.text(name, text);
+    }
     let texts = &linerate.texts;
     for (name, page) in &texts.pages {
         tree.text(format!("man/{name}"), page.as_str());
@@ -42,5 +45,4 @@ fn tree(linerate: &Linerate<'_>) -> Result<Tree> {
     Ok(tree)
 }
 
-const PROJECT: [&str; 5] =
-    ["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "contrib/linerate.service"];
+const PROJECT: [&str; 3] = ["CHANGELOG.md", "README.md", "contrib/linerate.service"];

@@ -18,23 +18,34 @@ use crate::static_binary::Target;
 pub(super) fn pack(linerate: &Linerate<'_>, folder: &Path) -> Result<PathBuf> {
     let tags = tags(linerate.target)?;
     let package = linerate.workspace.root.join("python");
-    write(&package, &linerate.binary, &tags, (folder, linerate.seconds))
+    let contents = Contents { binary: &linerate.binary, licences: &linerate.licences()? };
+    write(&package, &contents, &tags, (folder, linerate.seconds))
+}
+
+/// What is in a wheel beside the package.
+pub(crate) struct Contents<'a> {
+    pub(crate) binary: &'a [u8],
+    /// Names and texts.
+    pub(crate) licences: &'a [(&'static str, String)],
 }
 
 /// Writes a wheel of a program that runs where `tags` say, with files of that time, into a folder.
 pub(crate) fn write(
     package: &Path,
-    binary: &[u8],
+    contents: &Contents<'_>,
     tags: &[String],
     (folder, seconds): (&Path, u64),
 ) -> Result<PathBuf> {
     let unpacked = folder.join("wheel");
     let mut names = vec![format!("linerate-{VERSION}.data/scripts/linerate")];
     let mut tree = Tree::default();
-    tree.program(names[0].as_str(), binary);
+    tree.program(names[0].as_str(), contents.binary);
     let mut texts = modules(package)?;
     let info = format!("linerate-{VERSION}.dist-info");
-    texts.push((format!("{info}/METADATA"), metadata(package)?));
+    texts.push((format!("{info}/METADATA"), metadata(package, contents.licences)?));
+    for (name, text) in contents.licences {
+        texts.push((format!("{info}/licenses/{name}"), text.clone().into_bytes()));
+    }
     texts.push((format!("{info}/WHEEL"), wheel(tags)));
     for (name, text) in texts {
         tree.text(name.as_str(), text);
@@ -94,8 +105,8 @@ fn wheel(tags: &[String]) -> Vec<u8> {
     (head + &tags).into_bytes()
 }
 
-/// What pyproject.toml says, in the words of packages (Core metadata 2.1).
-fn metadata(package: &Path) -> Result<Vec<u8>> {
+/// What pyproject.toml says, in the words of packages (Core metadata 2.4).
+fn metadata(package: &Path, licences: &[(&str, String)]) -> Result<Vec<u8>> {
     let read = |name: &str| {
         let path = package.join(name);
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
@@ -107,16 +118,17 @@ fn metadata(package: &Path) -> Result<Vec<u8>> {
         value.with_context(|| format!("pyproject.toml lacks {name}"))
     };
     let mut lines = vec![
-        "Metadata-Version: 2.1".to_owned(),
+        "Metadata-Version: 2.4".to_owned(),
         format!("Name: {}", text("name")?),
         format!("Version: {VERSION}"),
         format!("Summary: {}", text("description")?),
         format!("Requires-Python: {}", text("requires-python")?),
-        "License: MIT OR Apache-2.0".to_owned(),
+        "License-Expression: MIT OR Apache-2.0".to_owned(),
         "Description-Content-Type: text/markdown".to_owned(),
         "Provides-Extra: pandas".to_owned(),
         "Requires-Dist: pandas; extra == \"pandas\"".to_owned(),
     ];
+    lines.extend(licences.iter().map(|(name, _)| format!("License-File: {name}")));
     let classifiers = project.get("classifiers").and_then(toml::Value::as_array);
     let classifiers = classifiers.into_iter().flatten().filter_map(toml::Value::as_str);
     lines.extend(classifiers.map(|classifier| format!("Classifier: {classifier}")));

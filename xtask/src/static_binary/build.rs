@@ -49,6 +49,24 @@ pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) 
     build.args(contents.features()).args(["--target", target.triple, "--"]);
     build.args(link_arguments(workspace)?);
     build.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace, target)?.join("\x1f"));
+    set_compiler(&mut build, target);
+    command::run(build.env("AWS_LC_SYS_CFLAGS", C_FLAGS).current_dir(&workspace.root))?;
+    Ok(folder(workspace, target).join("linerate"))
+}
+
+/// Builds it as tests are built, so that it panics where a number overflows, and without
+/// authentication, whose C library is not made for each of them.
+pub(super) fn build_checked(workspace: &Workspace, target: &Target) -> Result<PathBuf> {
+    let mut build = command::cargo(["build", "--package", "linerate", "--no-default-features"]);
+    build.args(["--target", target.triple]);
+    build.env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+crt-static");
+    set_compiler(&mut build, target);
+    command::run(build.current_dir(&workspace.root))?;
+    Ok(workspace.target.join(target.triple).join("debug/linerate"))
+}
+
+/// The compiler of C, which links as well.
+fn set_compiler(build: &mut Command, target: &Target) {
     let compiler = target.compiler();
     build.env(format!("CC_{}", target.triple.replace('-', "_")), &compiler);
     // Here the usual one links, since musl-gcc asks for an interpreter.
@@ -56,8 +74,6 @@ pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) 
         let linker = target.triple.replace('-', "_").to_uppercase();
         build.env(format!("CARGO_TARGET_{linker}_LINKER"), &compiler);
     }
-    command::run(build.env("AWS_LC_SYS_CFLAGS", C_FLAGS).current_dir(&workspace.root))?;
-    Ok(folder(workspace, target).join("linerate"))
 }
 
 /// Writes it to `binary` without its symbols; fails if it is not static.

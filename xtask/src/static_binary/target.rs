@@ -57,6 +57,11 @@ impl Target {
         (!self.is_native()).then_some(self.cross[RUNNER].0)
     }
 
+    /// Debian's package of the C library that it is linked with, if that is glibc.
+    pub(crate) fn c_library(&self) -> &'static str {
+        if self.is_native() { "libc6-dev" } else { self.cross[C_LIBRARY].1 }
+    }
+
     /// Whether it is linked with glibc, which has to be asked to be linked statically.
     pub(crate) fn is_glibc(&self) -> bool {
         self.triple.contains("-gnu")
@@ -73,6 +78,8 @@ impl ValueEnum for &'static Target {
     }
 }
 
+/// The package of [`Target::cross`] with the C library.
+const C_LIBRARY: usize = 2;
 /// The program of [`Target::cross`] that runs what was built.
 const RUNNER: usize = 3;
 
@@ -127,6 +134,34 @@ pub(crate) static TARGETS: [Target; 4] = [
             ("riscv64-linux-gnu-strip", "binutils-riscv64-linux-gnu"),
             ("/usr/riscv64-linux-gnu/lib/libc.a", "libc6-dev-riscv64-cross"),
             ("qemu-riscv64-static", "qemu-user-static"),
+        ],
+    },
+];
+
+/// Machines of the other byte order, of 32 bits and of 64, that nothing is handed out for.
+pub(crate) static BIG_ENDIAN: [Target; 2] = [
+    Target {
+        name: "powerpc",
+        triple: "powerpc-unknown-linux-gnu",
+        debian: "powerpc",
+        tools: "powerpc-linux-gnu",
+        cross: [
+            ("powerpc-linux-gnu-gcc", "gcc-powerpc-linux-gnu"),
+            ("powerpc-linux-gnu-strip", "binutils-powerpc-linux-gnu"),
+            ("/usr/powerpc-linux-gnu/lib/libc.a", "libc6-dev-powerpc-cross"),
+            ("qemu-ppc-static", "qemu-user-static"),
+        ],
+    },
+    Target {
+        name: "s390x",
+        triple: "s390x-unknown-linux-gnu",
+        debian: "s390x",
+        tools: "s390x-linux-gnu",
+        cross: [
+            ("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu"),
+            ("s390x-linux-gnu-strip", "binutils-s390x-linux-gnu"),
+            ("/usr/s390x-linux-gnu/lib/libc.a", "libc6-dev-s390x-cross"),
+            ("qemu-s390x-static", "qemu-user-static"),
         ],
     },
 ];
