@@ -4,6 +4,8 @@
 mod lint;
 mod talk;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::Args;
 
@@ -21,13 +23,16 @@ pub(crate) struct Cross {
     /// and the linerate and the iperf3 of this host, in both roles
     #[arg(long)]
     talk: bool,
+    /// Program of this host for --talk [default: built from this tree]
+    #[arg(long, value_name = "FILE", requires = "talk")]
+    linerate: Option<PathBuf>,
 }
 
 impl Cross {
     pub(crate) fn run(self) -> Result<String> {
         let workspace = Workspace::find()?;
         if self.talk {
-            return talk::run(&workspace, &self.targets);
+            return talk::run(&workspace, &self.targets, self.linerate);
         }
         lint::run(&workspace, &self.targets)
     }

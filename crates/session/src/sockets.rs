@@ -157,7 +157,7 @@ impl Opened {
             StreamSocket::Tcp { socket, .. } => (
                 linux::socket_buffers(&**socket)?,
                 linux::tcp::info(&**socket).ok().map(|info| info.snd_mss),
-                linux::tcp::congestion(socket).ok(),
+                linux::tcp::congestion(socket).ok().filter(|name| !name.is_empty()),
             ),
             StreamSocket::Udp { socket } => (linux::socket_buffers(&**socket)?, None, None),
         };

@@ -8,6 +8,8 @@
 mod role;
 mod trial;
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, ensure};
 use testbed::markdown::{Align, Table};
 
@@ -19,10 +21,17 @@ use role::{Ends, ROLES};
 use trial::TRIALS;
 
 /// Runs every trial in every role of a build for each of `triples`; empty: for the usual targets.
-pub(super) fn run(workspace: &Workspace, triples: &[String]) -> Result<String> {
+pub(super) fn run(
+    workspace: &Workspace,
+    triples: &[String],
+    linerate: Option<PathBuf>,
+) -> Result<String> {
     let targets = chosen(triples)?;
     packages::provide(&TALK)?;
-    let here = workspace.build(Build::Checked)?;
+    let here = match linerate {
+        Some(linerate) => linerate,
+        None => workspace.build(Build::Checked)?,
+    };
     let (mut table, mut passed, mut failed) = (table(), 0, 0);
     for target in targets {
         let binary = static_binary::checked(workspace, target)?;

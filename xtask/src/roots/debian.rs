@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use linux::namespace::NetworkNamespace;
 
 use crate::command;
+use crate::output::say;
 use crate::packages::{KEYRING, MIRROR};
 use crate::static_binary::Target;
 use crate::workspace::Workspace;
@@ -22,12 +23,8 @@ pub(super) struct Root {
 impl Root {
     /// A copy of the base system for a target, which is made if there is none yet.
     pub(super) fn fresh(workspace: &Workspace, target: &Target) -> Result<Self> {
-        let suite = suite(target.debian);
         let home = workspace.target.join("roots");
-        let base = home.join(format!("{suite}-{}", target.debian));
-        if !base.is_dir() {
-            make(&home, &base, suite, target)?;
-        }
+        let (base, suite) = provide(&home, target)?;
         let namespace = NetworkNamespace::create()
             .context("cannot make a network namespace; run this task as root")?;
         let mut up = Command::new("ip");
@@ -82,23 +79,42 @@ impl Drop for Root {
     }
 }
 
-/// Makes a base system; what an attempt that failed has left is not taken for one.
+/// The base system for a target, and its release; of the releases that have the architecture, and
+/// that the archive has whole, the first.
+fn provide(home: &Path, target: &Target) -> Result<(PathBuf, &'static str)> {
+    let mut failures = Vec::new();
+    for suite in suites(target.debian) {
+        let base = home.join(format!("{suite}-{}", target.debian));
+        if base.is_dir() {
+            return Ok((base, suite));
+        }
+        match make(home, &base, suite, target) {
+            Ok(()) => return Ok((base, suite)),
+            Err(error) => failures.push(format!("{suite}: {error:#}")),
+        }
+        say(failures.last().map_or("", String::as_str));
+    }
+    bail!("the archive {MIRROR} has no whole release for {}", target.debian)
+}
+
+/// What an attempt that failed has left is not taken for a base system.
 fn make(home: &Path, base: &Path, suite: &str, target: &Target) -> Result<()> {
     let new = home.join(format!("new-{}", target.debian));
     _ = fs::remove_dir_all(&new);
     fs::create_dir_all(home)?;
     let mut debootstrap = Command::new("debootstrap");
     debootstrap.args(["--variant=minbase", &format!("--keyring={KEYRING}")]);
-    debootstrap.args([&format!("--arch={}", target.debian), suite]).arg(&new).arg(MIRROR);
-    command::run(&mut debootstrap)?;
+    debootstrap.args([&format!("--arch={}", target.debian), suite]).arg(&new);
+    // Of releases that are newer than this debootstrap, too.
+    command::run(debootstrap.args([MIRROR, "/usr/share/debootstrap/scripts/sid"]))?;
     fs::rename(&new, base).context("cannot keep the base system")
 }
 
-/// The oldest release that is supported and has the architecture.
-fn suite(debian: &str) -> &'static str {
+/// Releases with the architecture, the oldest that is supported first.
+fn suites(debian: &str) -> &'static [&'static str] {
     match debian {
-        "riscv64" => "trixie",
-        _ => "bookworm",
+        "riscv64" => &["trixie", "forky", "sid"],
+        _ => &["bookworm", "trixie"],
     }
 }
 
@@ -119,6 +135,9 @@ mod tests {
 
     #[test]
     fn risc_v_is_in_debian_since_trixie() {
-        assert_eq!(["amd64", "arm64", "riscv64"].map(suite), ["bookworm", "bookworm", "trixie"]);
+        assert_eq!(
+            ["amd64", "arm64", "riscv64"].map(|one| suites(one)[0]),
+            ["bookworm", "bookworm", "trixie"]
+        );
     }
 }
