@@ -37,7 +37,7 @@ fn install(root: &Root) -> Result<String> {
 
 /// On hosts of its own where the emulator passes on what makes them, else over loopback.
 fn demo(root: &Root) -> Result<String> {
-    let demo = root.command(&["linerate", "demo", "--quiet", "--time", "1s", "--link-rate", "50M"]);
+    let demo = root.command(&["linerate", "demo", "--time", "1s", "--link-rate", "50M"]);
     let ended = process::finish(demo, LIMIT)?;
     ensure!(ended.has_measured(), "{:?}: {}", ended.how, ended.complaint());
     let is_loopback = ended.stdout.contains("over loopback");

@@ -36,6 +36,9 @@ fn crates(page: &str) -> Vec<Part> {
     let sections = page.split("<h3>\u{1f4e6} ").skip(1);
     let part = |section: &str| {
         let name = section.split_once("</h3>")?.0;
+        if ELSEWHERE.iter().any(|crates| name.starts_with(crates)) {
+            return None;
+        }
         let licence = section.split_once("<b>License:</b> ")?.1.split_once("</p>")?.0;
         let files = section.split("<summary><code>").skip(1).filter_map(file).collect();
         Some(Part {
@@ -76,6 +79,22 @@ fn plain(html: &str) -> String {
 /// its tables of Unicode.
 const LICENCES: [&str; 3] = ["Apache-2.0", "LLVM-exception", "Unicode-3.0"];
 
+/// Crates that the library has for other systems, or for its own build and tests.
+const ELSEWHERE: [&str; 12] = [
+    "cc-",
+    "dlmalloc-",
+    "fortanix-",
+    "getopts-",
+    "hermit-",
+    "moto-",
+    "r-efi-",
+    "rand",
+    "vex-",
+    "wasi-",
+    "windows",
+    "wit-",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +107,7 @@ mod tests {
         let hashbrown = hashbrown.expect("maps are made of it");
         assert_eq!(hashbrown.licence, "MIT OR Apache-2.0");
         assert_eq!(hashbrown.texts.len(), 1);
+        assert!(!parts.iter().any(|part| part.texts.is_empty()), "{parts:?}");
         assert!(hashbrown.texts[0].contains("\"Software\""), "{}", hashbrown.texts[0]);
     }
 
