@@ -14,7 +14,12 @@ pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
     let first = first.map(|one| one.rule);
     if let Some(missing) = missing_evidence(case) {
         return match first {
-            Some(RuleId::UdpPathLoss) => format!("{missing}, or --observe a router on the path"),
+            // The server or the path: either tells.
+            None | Some(RuleId::UdpPathLoss | RuleId::TcpPathLoss | RuleId::CpuSaturated)
+                if silent_end(case).is_some() =>
+            {
+                format!("{missing}, or --observe a router on the path")
+            }
             _ => missing,
         };
     }

@@ -1,6 +1,7 @@
 //! `output-drops`: the packet filter of the sender drops what it sends.
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::bottleneck::transfer;
 use crate::evidence::{Flowing, HostView};
 use crate::facts::ip_layer;
 use crate::words::{self, count, percent, share};
@@ -32,8 +33,11 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let given = host.growth(counter::IP_OUT_REQUESTS.v4)?;
     let part = share(dropped, given);
     let name = words::host(host.role());
+    let text = format!("the firewall of {name} drops packets that it sends");
     (part > TOLERATED).then(|| {
-        Found::limit(format!("the firewall of {name} drops packets that it sends"))
+        let found =
+            if is_lost_later(case, host) { Found::candidate(text) } else { Found::limit(text) };
+        found
             .at(host.role())
             .explaining(1.0)
             .seen(format!(
@@ -46,6 +50,16 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     })
 }
 
+/// Whether TCP sends segments again that are needed: those that the filter refuses it is told of, and
+/// tries again (`tcp_write_xmit`), so that these were lost behind it.
+fn is_lost_later(case: &Case<'_>, host: &HostView<'_>) -> bool {
+    let transfers = transfer::wanting(case);
+    let mut sent = transfers.iter().filter(|transfer| transfer.sender() == *host.role());
+    sent.any(|transfer| transfer.sent_again() * (1.0 - transfer.spurious()) >= LOST)
+}
+
+/// Of the bytes.
+const LOST: f64 = 0.001;
 /// Of the packets. A thousandth of loss already shows in a rate of TCP.
 const TOLERATED: f64 = 0.001;
 

@@ -5,6 +5,7 @@ use measurement::{ByteSize, Certainty, Ledger, Role};
 
 use super::{Case, Found, Page, Rule, RuleId, tcp_path_loss};
 use crate::accounts::Flow;
+use crate::bottleneck::hops;
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{count, counted};
 use measurement::host::counter;
@@ -32,7 +33,8 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {
-        return case.wanting().filter_map(|flow| datagrams(case, flow)).collect();
+        let found = |flow| datagrams(case, flow).or_else(|| unheard_of(case, flow));
+        return case.wanting().filter_map(found).collect();
     }
     let told = transfer::wanting(case);
     let told = told.iter().filter_map(|transfer| segments(case, transfer));
@@ -99,6 +101,27 @@ fn datagrams(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let length = ByteSize::from_bytes(smaller(size).into());
     let found = found(flow, certainty, size + HEADERS_OF_UDP, seen);
     Some(found.remedy(remedy(&Setting::Length(length))))
+}
+
+/// A sender at the other end of which neither a datagram nor the results came: what it sent is not
+/// known.
+fn unheard_of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    let size = case.test?.record.streams.first()?.block.bytes();
+    let is_silent = flow.receiver() == Role::Here && flow.outcome.offered.is_none();
+    let arrived = flow.outcome.delivered.map_or(0, |got| got.bytes);
+    if !is_silent || size <= SMALL || arrived > 0 || is_explained_here(case) {
+        return None;
+    }
+    let seen =
+        format!("neither a datagram nor the results of the server came{}", still_there(case));
+    let length = ByteSize::from_bytes(smaller(size).into());
+    let found = found(flow, unreported(case), size + HEADERS_OF_UDP, seen);
+    Some(found.remedy(remedy(&Setting::Length(length))))
+}
+
+/// Whether this host counts drops of what it received.
+fn is_explained_here(case: &Case<'_>) -> bool {
+    unheard(case, &Role::Here) > 0 || hops::drops(case).iter().any(|hop| hop.dropped > 0)
 }
 
 fn found(flow: &Flow<'_>, certainty: Certainty, size: u64, seen: String) -> Found {
@@ -194,6 +217,20 @@ mod tests {
     use super::*;
     use crate::accounts::Test;
     use crate::test_record;
+
+    #[test]
+    fn neither_datagrams_nor_results_of_a_server_that_still_accepts_are_lost_for_their_size() {
+        let mut record = test_record::udp_received();
+        record.reported = measurement::record::PeerReport::default();
+        record.hosts.truncate(1);
+        let outcome = &mut record.outcome.directions[0];
+        outcome.offered = None;
+        outcome.delivered.as_mut().expect("measured").bytes = 0;
+        let certainty = |record: &TestRecord| found(record)[0].certainty;
+        assert_eq!(certainty(&record), Certainty::Candidate);
+        record.outcome.peer_accepts = Some(true);
+        assert_eq!(certainty(&record), Certainty::Limit);
+    }
 
     fn found(record: &TestRecord) -> Vec<Found> {
         let test = Test::from_record(record);
