@@ -82,17 +82,15 @@ impl Drop for Root {
 /// The base system for a target, and its release; of the releases that have the architecture, and
 /// that the archive has whole, the first.
 fn provide(home: &Path, target: &Target) -> Result<(PathBuf, &'static str)> {
-    let mut failures = Vec::new();
+    let base = |suite: &str| home.join(format!("{suite}-{}", target.debian));
+    if let Some(suite) = suites(target.debian).iter().find(|suite| base(suite).is_dir()) {
+        return Ok((base(suite), suite));
+    }
     for suite in suites(target.debian) {
-        let base = home.join(format!("{suite}-{}", target.debian));
-        if base.is_dir() {
-            return Ok((base, suite));
+        match make(home, &base(suite), suite, target) {
+            Ok(()) => return Ok((base(suite), suite)),
+            Err(error) => say(format!("{suite}: {error:#}")),
         }
-        match make(home, &base, suite, target) {
-            Ok(()) => return Ok((base, suite)),
-            Err(error) => failures.push(format!("{suite}: {error:#}")),
-        }
-        say(failures.last().map_or("", String::as_str));
     }
     bail!("the archive {MIRROR} has no whole release for {}", target.debian)
 }
