@@ -59,7 +59,7 @@ pub fn realtime_millis() -> u64 {
 /// `format` contains a zero byte or if the text would be longer than 255 bytes.
 pub fn local_time(format: &str) -> String {
     let Ok(format) = CString::new(format) else { return String::new() };
-    let seconds = libc::time_t::try_from(realtime_millis() / 1000).unwrap_or(0);
+    let seconds = (realtime_millis() / 1000).try_into().unwrap_or(0);
     let mut broken = MaybeUninit::<libc::tm>::zeroed();
     let mut text = [0_u8; 256];
     // SAFETY: all pointers are valid for the calls, an all-zero tm is a valid one should

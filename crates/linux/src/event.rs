@@ -197,7 +197,7 @@ unsafe fn owned(fd: i32) -> io::Result<OwnedFd> {
 fn timespec(span: Duration) -> libc::timespec {
     // The fields' widths differ between hosts, so that they are filled by inference.
     libc::timespec {
-        tv_sec: span.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_sec: span.as_secs().try_into().unwrap_or(i32::MAX.into()),
         tv_nsec: u64::from(span.subsec_nanos()).try_into().unwrap_or(0),
     }
 }

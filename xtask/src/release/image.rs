@@ -25,7 +25,12 @@ pub(super) fn pack(all: &[Linerate<'_>], folder: &Path) -> Result<PathBuf> {
         "manifests": manifests,
     });
     let mut entry = blob(&layout, &index.to_string().into_bytes(), INDEX)?;
-    entry["annotations"] = json!({ "org.opencontainers.image.ref.name": VERSION });
+    let name = format!("localhost/linerate:{VERSION}");
+    entry["annotations"] = json!({
+        "org.opencontainers.image.ref.name": name,
+        // What `docker load` and `ctr image import` read.
+        "io.containerd.image.name": name,
+    });
     let top = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [entry] });
     fs::write(layout.join("index.json"), top.to_string())?;
     fs::write(layout.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;
