@@ -139,9 +139,9 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Maximum number of streams per direction between two linerates: results of more are longer than
-/// a message may be.
-pub const MAX_STREAMS: u32 = 65_535;
+/// Maximum number of streams between two linerates, those of both directions together: results of
+/// more are longer than a message may be (clause 5.4 of docs/protocol/iperf3.md).
+pub const MAX_STREAMS: u32 = 131_070;
 /// Maximum number of streams per direction of iperf3 (clause 6.3 of docs/protocol/iperf3.md).
 pub const IPERF3_STREAMS: u32 = 128;
 /// Largest payload of a UDP datagram over IPv4 in bytes: 65,535 less the IP and UDP headers.

@@ -187,7 +187,8 @@ impl PlanDraft {
     /// [`PlanError`] names the first field that is invalid, and its range.
     pub fn check(self) -> Result<TestPlan, PlanError> {
         use PlanField::{Blocks, Bytes, Interval, Omit, Streams, Time};
-        Streams.check(u64::from(self.streams), 1..=u64::from(MAX_STREAMS))?;
+        let ways = if self.direction == Direction::Both { 2 } else { 1 };
+        Streams.check(u64::from(self.streams), 1..=u64::from(MAX_STREAMS / ways))?;
         Omit.check(millis(self.omit), 0..=millis(MAX_OMIT))?;
         if self.omit.subsec_nanos() > 0 {
             return Err(PlanError::OmittedFraction(self.omit));
@@ -367,7 +368,15 @@ mod tests {
         draft.streams = IPERF3_STREAMS;
         assert!(!draft.clone().check().expect("a plan").has_many_streams());
         draft.streams = MAX_STREAMS;
-        assert!(draft.check().expect("a plan").has_many_streams());
+        assert!(draft.clone().check().expect("a plan").has_many_streams());
+        draft.direction = Direction::Both;
+        let half = PlanError::OutOfRange {
+            field: PlanField::Streams,
+            value: MAX_STREAMS.into(),
+            least: 1,
+            most: 65_535,
+        };
+        assert_eq!(draft.check(), Err(half), "both directions together");
     }
 
     #[test]

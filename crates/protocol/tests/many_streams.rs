@@ -197,14 +197,14 @@ fn worst(number: u64, omitted: Option<u64>) -> Results {
             ..StreamResult::default()
         }
     };
-    let streams = 2 * MAX_STREAMS;
+    let streams = MAX_STREAMS;
     Results { streams: (0..streams).map(stream).collect(), ..Results::default() }
 }
 
 /// Both ends of the largest test, when results are due.
 fn both_ways_at_the_end() -> (Client, Server) {
     let mut draft = PlanDraft::new(Transport::Tcp, Direction::Both);
-    draft.streams = MAX_STREAMS;
+    draft.streams = MAX_STREAMS / 2;
     let plan = draft.check().expect("a plan");
     let mut client = of(Parameters::new(&plan, ByteSize::from_bytes(1000)));
     let mut server = Server::new(NOW);

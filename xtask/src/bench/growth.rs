@@ -21,7 +21,7 @@ pub(super) struct Growth {
     #[arg(long, value_name = "PATH")]
     linerate: Option<PathBuf>,
     /// Numbers of streams
-    #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1_000, 10_000, 50_000], value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1_000, 10_000, 50_000], value_parser = clap::value_parser!(u32).range(1..=131_070))]
     counts: Vec<u32>,
     /// Seconds of each test
     #[arg(long, default_value_t = 2, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=600))]

@@ -262,7 +262,7 @@ const KEYS: [&str; 11] = [
     "clock",
 ];
 /// Both directions of the largest test.
-const MOST_FINAL: usize = 2 * measurement::plan::MAX_STREAMS as usize;
+const MOST_FINAL: usize = measurement::plan::MAX_STREAMS as usize;
 /// Names of extensions, or ports.
 const MOST_IN_A_LIST: usize = 256;
 

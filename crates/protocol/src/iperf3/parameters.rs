@@ -479,7 +479,7 @@ mod tests {
     #[test]
     fn only_who_knows_of_many_streams_may_ask_for_them() {
         let mut draft = PlanDraft::new(Transport::Tcp, Direction::Both);
-        draft.streams = MAX_STREAMS;
+        draft.streams = MAX_STREAMS / 2;
         let plan = draft.check().expect("a plan");
         let mut parameters = Parameters::new(&plan, ByteSize::from_bytes(1000));
         assert_eq!(read(&parameters.to_json()), Ok(parameters.clone()));

@@ -374,7 +374,7 @@ const MEMORY_FREE: u64 = 64 * 1024;
 const MOST_NEIGHBOURS: usize = 1024;
 
 /// Both directions of the largest test (clause 6.3).
-const MOST_STREAMS: usize = 2 * measurement::plan::MAX_STREAMS as usize;
+const MOST_STREAMS: usize = measurement::plan::MAX_STREAMS as usize;
 
 /// Parses the output of a server, unless it would take more memory than any output of iperf3.
 fn server_output(members: &Members<'_>) -> Option<ServerOutput> {

@@ -147,7 +147,7 @@ proptest! {
         if let Ok(read) = Results::from_json(json.to_string().as_bytes()) {
             let cpu = [read.cpu.total, read.cpu.user, read.cpu.system];
             prop_assert!(cpu.iter().all(|number| number.is_finite()));
-            prop_assert!(read.streams.len() <= 2 * MAX_STREAMS as usize);
+            prop_assert!(read.streams.len() <= MAX_STREAMS as usize);
             for stream in &read.streams {
                 prop_assert!(stream.seconds.is_finite() && stream.seconds >= 0.0);
                 prop_assert!(stream.jitter.is_finite());
