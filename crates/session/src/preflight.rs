@@ -65,6 +65,15 @@ pub enum Shortage {
     },
 }
 
+/// Ways of TCP streams on which each of the client's ports can be used once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TcpWays {
+    /// Addresses of the client, from each of which streams go to the server's own port.
+    pub(crate) addresses: usize,
+    /// Ports that the server may open beside its own, for the first address.
+    pub(crate) extra_ports: usize,
+}
+
 impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = |bytes| ByteSize::from_bytes(bytes).to_string();
@@ -127,29 +136,25 @@ impl Host {
         }
     }
 
-    /// What it has too little of for the client's end of `plan`, for the streams
-    /// of which the server may open `most_extra_ports` beside its own.
-    pub(crate) fn lacks_as_client(
-        &self,
-        plan: &TestPlan,
-        most_extra_ports: u8,
-    ) -> Option<Shortage> {
+    /// What it has too little of for the client's end of `plan`, whose TCP streams can go on
+    /// these `ways`.
+    pub(crate) fn lacks_as_client(&self, plan: &TestPlan, ways: TcpWays) -> Option<Shortage> {
         let need = u64::from(plan.streams_in_all()) + OWN_FILES;
         let fits = each_way(self.files.saturating_sub(OWN_FILES), plan);
         let files = Shortage::Files { need, limit: self.files, fits };
         (need > self.files)
             .then_some(files)
-            .or_else(|| self.lacks_ports(plan, most_extra_ports))
+            .or_else(|| self.lacks_ports(plan, ways))
             .or_else(|| self.lacks_memory(plan))
     }
 
-    /// Towards one port of the server TCP uses each port once, and then the next port of
-    /// the server; a UDP socket has its port for itself.
-    fn lacks_ports(&self, plan: &TestPlan, most_extra_ports: u8) -> Option<Shortage> {
+    /// From one address to one port of the server TCP uses each port once; a UDP socket has its
+    /// port for itself.
+    fn lacks_ports(&self, plan: &TestPlan, ways: TcpWays) -> Option<Shortage> {
         let range = self.ports?;
         let need = u64::from(plan.streams_in_all());
         let ways = match plan.transport {
-            Transport::Tcp => 1 + u64::from(most_extra_ports),
+            Transport::Tcp => (ways.addresses + ways.extra_ports) as u64,
             Transport::Udp => 1,
         };
         let there = ways * u64::from(range.count());
@@ -211,6 +216,7 @@ mod tests {
     use super::*;
 
     const MOST: u8 = 15;
+    const WAYS: TcpWays = TcpWays { addresses: 1, extra_ports: 15 };
     const HOST: Host = Host {
         files: 20_000,
         ports: Some(PortRange { first: 32_768, last: 60_999 }),
@@ -226,10 +232,10 @@ mod tests {
 
     #[test]
     fn a_host_that_has_enough_lacks_nothing() {
-        assert_eq!(HOST.lacks_as_client(&plan(Transport::Tcp, 10_000), MOST), None);
-        assert_eq!(HOST.lacks_as_client(&plan(Transport::Udp, 1_000), MOST), None);
+        assert_eq!(HOST.lacks_as_client(&plan(Transport::Tcp, 10_000), WAYS), None);
+        assert_eq!(HOST.lacks_as_client(&plan(Transport::Udp, 1_000), WAYS), None);
         let silent = Host { ports: None, buffers: None, memory: None, ..HOST };
-        assert_eq!(silent.lacks_as_client(&plan(Transport::Udp, 19_000), MOST), None);
+        assert_eq!(silent.lacks_as_client(&plan(Transport::Udp, 19_000), WAYS), None);
     }
 
     #[test]
@@ -250,7 +256,7 @@ mod tests {
             ),
         ];
         for (host, words) in cases {
-            let shortage = host.lacks_as_client(&plan(Transport::Tcp, 10_000), MOST).expect(words);
+            let shortage = host.lacks_as_client(&plan(Transport::Tcp, 10_000), WAYS).expect(words);
             assert!(shortage.to_string().contains(words), "{shortage}");
         }
     }
@@ -263,19 +269,31 @@ mod tests {
             draft.streams = streams;
             draft.check().expect("a plan")
         };
-        let shortage = host.lacks_as_client(&both(10_000), MOST).expect("too few files");
+        let shortage = host.lacks_as_client(&both(10_000), WAYS).expect("too few files");
         assert!(matches!(shortage, Shortage::Files { fits: 480, .. }), "{shortage}");
-        assert_eq!(host.lacks_as_client(&both(480), MOST), None);
-        assert!(host.lacks_as_client(&both(481), MOST).is_some());
+        assert_eq!(host.lacks_as_client(&both(480), WAYS), None);
+        assert!(host.lacks_as_client(&both(481), WAYS).is_some());
+    }
+
+    #[test]
+    fn each_further_address_has_its_ports_to_the_port_of_the_server() {
+        let host = Host { files: 1 << 20, ports: Some(PortRange { first: 1, last: 6_000 }), ..HOST };
+        let many = plan(Transport::Tcp, 100_000);
+        let ways = |addresses| TcpWays { addresses, ..WAYS };
+        let shortage = host.lacks_as_client(&many, ways(1));
+        assert!(matches!(shortage, Some(Shortage::Ports { fits: 96_000, .. })), "{shortage:?}");
+        assert_eq!(host.lacks_as_client(&many, ways(2)), None);
+        let udp = host.lacks_as_client(&plan(Transport::Udp, 6_001), ways(2));
+        assert!(matches!(udp, Some(Shortage::Ports { fits: 6_000, .. })), "{udp:?}");
     }
 
     #[test]
     fn udp_needs_a_port_for_each_stream() {
         let host = Host { files: 1 << 20, ..HOST };
-        assert_eq!(host.lacks_as_client(&plan(Transport::Udp, 28_232), MOST), None);
-        let shortage = host.lacks_as_client(&plan(Transport::Udp, 28_233), MOST);
+        assert_eq!(host.lacks_as_client(&plan(Transport::Udp, 28_232), WAYS), None);
+        let shortage = host.lacks_as_client(&plan(Transport::Udp, 28_233), WAYS);
         assert!(matches!(shortage, Some(Shortage::Ports { need: 28_233, .. })));
-        assert_eq!(host.lacks_as_client(&plan(Transport::Tcp, 65_535), MOST), None);
+        assert_eq!(host.lacks_as_client(&plan(Transport::Tcp, 65_535), WAYS), None);
     }
 
     #[test]

@@ -24,6 +24,10 @@ pub struct Request {
     pub family: Family,
     /// Local address to bind to; none: the kernel chooses it.
     pub bind: Option<IpAddr>,
+    /// Further local addresses: TCP streams to the port of the server are sent from `bind` and
+    /// these in turn. UDP, and streams to further ports of the server, are sent from `bind` alone,
+    /// since the server hears only the client there that holds the control connection.
+    pub further_binds: Vec<IpAddr>,
     /// Time limit for a connection to be opened.
     pub connect_timeout: Duration,
     /// CPUs to which the workers are pinned; empty: they are not pinned.

@@ -375,6 +375,7 @@ impl Bench {
             port: server.port(),
             family: Family::Any,
             bind: None,
+            further_binds: Vec::new(),
             connect_timeout: Duration::from_secs(5),
             cpus: Vec::new(),
             tags: BTreeMap::new(),

@@ -109,6 +109,7 @@ fn request(flags: &DiagnoseFlags, plan: TestPlan) -> Request {
         port,
         family: flags.family.into(),
         bind: None,
+        further_binds: Vec::new(),
         connect_timeout: CONNECT_TIMEOUT,
         cpus: Vec::new(),
         tags: std::collections::BTreeMap::new(),

@@ -98,7 +98,7 @@ impl LatencyFlags {
             exchange.every = exchange.every.filter(|_| !from_environment("every"));
             exchange.depth = exchange.depth.filter(|_| !from_environment("depth"));
         }
-        self.server.target.settle(matches)?;
+        self.server.settle(matches)?;
         Ok(self)
     }
 

@@ -21,9 +21,10 @@ pub(crate) struct ServerFlags {
     pub(crate) target: TargetFlags,
     #[command(flatten)]
     pub(crate) family: FamilyFlags,
-    /// Address to send from
-    #[arg(short = 'B', long, env = "LINERATE_BIND", value_name = "ADDRESS")]
-    pub(crate) bind: Option<IpAddr>,
+    /// Address to send from; several with commas between them: TCP streams take them in turn, all
+    /// else the first
+    #[arg(short = 'B', long, env = "LINERATE_BIND", value_name = "ADDRESS", value_delimiter = ',')]
+    pub(crate) bind: Vec<IpAddr>,
     /// How long a connect may take
     #[arg(long, default_value = "5s", env = "LINERATE_CONNECT_TIMEOUT", value_name = "DURATION", value_parser = parse_connect_timeout)]
     pub(crate) connect_timeout: Duration,
@@ -93,6 +94,20 @@ impl TargetFlags {
 }
 
 impl ServerFlags {
+    /// Settles the port, and checks the addresses to send from, all of which have to reach the
+    /// server.
+    pub(super) fn settle(&mut self, matches: &ArgMatches) -> Result<(), String> {
+        self.target.settle(matches)?;
+        let mut pairs = self.bind.windows(2);
+        match pairs.find(|pair| pair[0].is_ipv4() != pair[1].is_ipv4()) {
+            None => Ok(()),
+            Some(pair) => Err(format!(
+                "--bind has IPv4 and IPv6 ({}, {}): type addresses of one of the two",
+                pair[0], pair[1]
+            )),
+        }
+    }
+
     /// To carry out `plan` against it.
     pub(crate) fn request(
         &self,
@@ -105,7 +120,8 @@ impl ServerFlags {
             host,
             port,
             family: self.family.into(),
-            bind: self.bind,
+            bind: self.bind.first().copied(),
+            further_binds: self.bind.iter().skip(1).copied().collect(),
             connect_timeout: self.connect_timeout,
             cpus: cpus.map(|cpus| cpus.0.clone()).unwrap_or_default(),
             tags: tags.iter().cloned().collect(),

@@ -255,7 +255,7 @@ impl TestFlags {
         if from_environment("udp") && needs(Transport::Udp) {
             self.rows.udp = false;
         }
-        self.server.target.settle(matches)?;
+        self.server.settle(matches)?;
         if self.server.target.is_given_as_to_iperf3() {
             self.settle_rows_as_iperf3();
         }

@@ -1,7 +1,8 @@
 //! More streams than an iperf3 can have, and what they need.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use measurement::StreamRecord;
 use serde_json::Value;
 
 use crate::support::{
@@ -98,6 +99,23 @@ fn who_has_too_few_descriptors_says_so_before_the_test() {
         1,
         &["need 364 open files, 200 are allowed", "ulimit -n", "lower -P to 136"],
     );
+}
+
+#[test]
+fn streams_take_several_addresses_in_turn() {
+    let server = Server::start();
+    for streams in [3, 300] {
+        let options = format!("--tcp --send -P {streams} -t 200ms -B 127.0.0.2,127.0.0.3");
+        let record = typed(&json(&server, &options));
+        let local = record.streams.iter().filter_map(|stream| stream.local);
+        let mut counts = BTreeMap::<String, usize>::new();
+        local.for_each(|local| *counts.entry(local.ip().to_string()).or_default() += 1);
+        let expected = [("127.0.0.2", streams / 2 + streams % 2), ("127.0.0.3", streams / 2)];
+        assert!(counts.iter().map(|(ip, count)| (ip.as_str(), *count)).eq(expected), "{counts:?}");
+    }
+    let record = typed(&json(&server, "--udp --send -P 3 -b 1M -t 200ms -B 127.0.0.2,127.0.0.3"));
+    let local = |stream: &StreamRecord| stream.local.map(|local| local.ip().to_string());
+    assert!(record.streams.iter().all(|one| local(one).as_deref() == Some("127.0.0.2")));
 }
 
 #[test]

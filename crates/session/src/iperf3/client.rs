@@ -16,7 +16,7 @@ use measurement::TestRecord;
 use crate::clock::Clock;
 use crate::error::SessionError;
 use crate::observer::Observer;
-use crate::preflight::Host;
+use crate::preflight::{Host, TcpWays};
 use crate::request::Request;
 
 mod connect;
@@ -42,7 +42,11 @@ pub(crate) fn run(
     clock: Arc<dyn Clock>,
 ) -> Result<TestRecord, SessionError> {
     let host = Host::this(request.plan.transport);
-    if let Some(shortage) = host.lacks_as_client(&request.plan, super::MOST_EXTRA_PORTS) {
+    let ways = TcpWays {
+        addresses: 1 + request.further_binds.len(),
+        extra_ports: super::MOST_EXTRA_PORTS.into(),
+    };
+    if let Some(shortage) = host.lacks_as_client(&request.plan, ways) {
         return Err(SessionError::Shortage(shortage));
     }
     let (mut link, greeted) = Greeted::connect(request, &host, (observer, interrupts, clock))?;

@@ -31,6 +31,8 @@ pub(crate) struct Opener<'a> {
     pub(crate) clock: &'a dyn Clock,
     pub(crate) server: SocketAddr,
     pub(crate) bind: Option<IpAddr>,
+    /// Further addresses to send TCP streams from, in turn.
+    pub(crate) further_binds: &'a [IpAddr],
     pub(crate) cookie: &'a Cookie,
     pub(crate) stream: &'a StreamOptions,
     pub(crate) options: &'a ClientOptions,
@@ -99,7 +101,7 @@ impl Opener<'_> {
     /// The `index`th stream over TCP: connect, then the cookie (clauses 7.1 and 7.2).
     fn tcp(&self, index: u32) -> Result<StreamSocket, SessionError> {
         let failed = |error| self.tcp_failure(stream_id(index), error);
-        let options = self.tcp_options(index).map_err(failed)?;
+        let options = self.tcp_options(index, self.server).map_err(failed)?;
         let socket =
             connect(self.server, &options, self.connect_timeout, (self.interrupts, self.clock))?
                 .map_err(failed)?;
@@ -108,10 +110,16 @@ impl Opener<'_> {
         Ok(stream)
     }
 
-    /// The settings of the `index`th stream.
-    fn tcp_options(&self, index: u32) -> io::Result<TcpOptions> {
+    /// The settings of the `index`th stream, which goes to a port of the server.
+    fn tcp_options(&self, index: u32, to: SocketAddr) -> io::Result<TcpOptions> {
+        let further = self.further_binds.len();
+        let turn = if to == self.server { index as usize % (1 + further) } else { 0 };
+        let bind = match turn.checked_sub(1) {
+            Some(further) => Some(SocketAddr::new(self.further_binds[further], 0)),
+            None => self.local(index)?,
+        };
         Ok(TcpOptions {
-            bind: self.local(index)?,
+            bind,
             device: self.options.device.clone(),
             multipath: self.stream.multipath,
             mss: self.stream.mss,

@@ -94,6 +94,7 @@ fn sockets(
         clock: &*link.clock,
         server: link.server,
         bind: request.bind,
+        further_binds: &request.further_binds,
         cookie,
         stream: &plan.options,
         options: &request.options,

@@ -35,6 +35,7 @@ fn request(server: SocketAddr) -> Request {
         port: server.port(),
         family: Family::Any,
         bind: None,
+        further_binds: Vec::new(),
         connect_timeout: Duration::from_secs(5),
         cpus: Vec::new(),
         tags: BTreeMap::new(),

@@ -159,7 +159,7 @@ impl<'o, 'a> ParallelOpener<'o, 'a> {
     }
 
     fn connect(&mut self, index: u32, to: SocketAddr) -> Result<(), SessionError> {
-        let started = self.opener.tcp_options(index).and_then(|options| {
+        let started = self.opener.tcp_options(index, to).and_then(|options| {
             let socket = linux::tcp::start_connect(to, &options)?;
             self.epoll.add(&socket, Interest::Writable, index.into())?;
             Ok(socket)
