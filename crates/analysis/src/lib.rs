@@ -20,6 +20,7 @@ mod framing;
 mod ledger;
 mod requirements;
 mod rows;
+pub mod search;
 #[cfg(test)]
 mod searched;
 mod spread;

@@ -36,6 +36,7 @@ pub mod runtime;
 pub mod sample;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod search;
 mod seconds;
 mod stream;
 mod transport;
@@ -66,5 +67,8 @@ pub use rule::RuleId;
 pub use run_event::RunEvent;
 pub use runtime::{MpuUse, Runtime};
 pub use sample::{Interval, Sample, StreamCounters, StreamSample, TcpSample, UdpSample};
+pub use search::{
+    GoalEnd, GoalResult, SearchGoal, SearchLimit, SearchRecord, SearchTrial, TrialPurpose,
+};
 pub use units::{BitRate, ByteSize, Timestamp};
 pub use verdict::{Attribution, Certainty, Conclusion, Verdict, Work};

@@ -1,0 +1,49 @@
+//! About where the throughput is, by what arrived of an overload. It only decides which loads are
+//! tried, never how a load is classified.
+
+use std::time::Duration;
+
+use measurement::SearchGoal;
+
+use super::trials::{Point, Trials};
+
+/// What an overload tells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    /// The rate that is carried, in bit/s.
+    pub(super) rate: f64,
+    /// What a token bucket let pass at first beyond that rate, as the time that it takes at it.
+    pub(super) burst: Duration,
+}
+
+impl Estimate {
+    /// By the longest overload, and of those as long the slightest; none: there was no overload.
+    pub(super) fn of(trials: &Trials) -> Option<Self> {
+        let overloads = trials.iter().filter(|trial| trial.is_overload());
+        let order = |one: &&Point, other: &&Point| {
+            let lengths = centiseconds(one).cmp(&centiseconds(other));
+            lengths.then(other.load.cmp(&one.load))
+        };
+        overloads.max_by(order).map(Self::by)
+    }
+
+    fn by(trial: &Point) -> Self {
+        let rate = trial.sustained.unwrap_or(trial.delivered);
+        let more = (trial.delivered / rate.max(1.0) - 1.0).max(0.0);
+        let burst = Duration::try_from_secs_f64(more * trial.duration.as_secs_f64());
+        Self { rate: rate.max(1.0), burst: burst.unwrap_or_default().min(LARGEST_BURST) }
+    }
+
+    /// About where the throughput of a goal is, in bit/s: what is above the rate is lost.
+    pub(super) fn of_goal(&self, goal: &SearchGoal) -> f64 {
+        self.rate / (1.0 - goal.loss_ratio.clamp(0.0, MOST_LOST))
+    }
+}
+
+/// No trial ends on the microsecond.
+const fn centiseconds(trial: &Point) -> u128 {
+    trial.duration.as_millis() / 10
+}
+
+const LARGEST_BURST: Duration = Duration::from_millis(500);
+const MOST_LOST: f64 = 0.9;

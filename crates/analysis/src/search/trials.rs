@@ -1,0 +1,199 @@
+//! Trials as a search sees them: whether each keeps a goal, and which of them count.
+
+use std::time::Duration;
+
+use measurement::{BitRate, SearchGoal, SearchTrial, TrialPurpose};
+
+use super::NextTrial;
+
+/// A trial, with what it lacks of its intended load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    pub(super) purpose: TrialPurpose,
+    /// Intended load in bit/s.
+    pub(super) load: u64,
+    /// Rate that arrived until the last of it did, in bit/s.
+    pub(super) delivered: f64,
+    /// Rate that arrived in the end, in bit/s.
+    pub(super) sustained: Option<f64>,
+    pub(super) duration: Duration,
+    pub(super) took: Duration,
+    pub(super) datagrams: Option<u64>,
+    /// Share of the datagrams that were lost.
+    lost: f64,
+    /// Share of the payload by which a queue grew: it would be lost once that is full.
+    queued: f64,
+    /// Share of the intended load that the sender did not offer.
+    unoffered: f64,
+    is_disturbed: bool,
+}
+
+/// The trials of a search.
+#[derive(Clone, Debug)]
+pub(super) struct Trials {
+    all: Vec<Point>,
+    /// Those that count, in their order.
+    counted: Vec<Point>,
+    /// The last trial, if it is to be repeated.
+    again: Option<Point>,
+}
+
+impl Point {
+    fn new(trial: &SearchTrial, path: Duration) -> Self {
+        let bits = |rate: BitRate| rate.bits_per_second() as f64;
+        let seconds = trial.duration.as_secs_f64().max(f64::MIN_POSITIVE);
+        let growth = trial.delay.saturating_sub(path);
+        let queued = if growth > LATE { growth.as_secs_f64() / seconds } else { 0.0 };
+        Self {
+            purpose: trial.purpose,
+            load: trial.intended.bits_per_second(),
+            delivered: bits(trial.delivered),
+            sustained: trial.sustained.map(bits),
+            duration: trial.duration,
+            took: trial.took,
+            datagrams: trial.datagrams,
+            lost: trial.lost_ratio,
+            queued: queued.min(1.0),
+            unoffered: (1.0 - bits(trial.offered) / bits(trial.intended).max(1.0)).max(0.0),
+            is_disturbed: trial.disturbed,
+        }
+    }
+
+    /// The trial loss ratio: what of the intended load was lost, or queued up, or not offered by
+    /// more than a little.
+    pub(super) fn loss(&self, goal: &SearchGoal) -> f64 {
+        let is_short = self.unoffered > goal.width_ratio * OFFERED;
+        let unoffered = if is_short { self.unoffered } else { 0.0 };
+        1.0 - (1.0 - self.lost.min(1.0)) / (1.0 + self.queued) * (1.0 - unoffered)
+    }
+
+    /// Whether it has high loss for a goal.
+    pub(super) fn fails(&self, goal: &SearchGoal) -> bool {
+        self.loss(goal) > goal.loss_ratio + f64::EPSILON
+    }
+
+    /// Whether it had as many datagrams as it takes to see the loss ratio of a goal.
+    pub(super) fn sees(&self, goal: &SearchGoal) -> bool {
+        let one = |all: u64| all as f64 * goal.loss_ratio >= 1.0;
+        goal.loss_ratio <= 0.0 || self.datagrams.is_none_or(one)
+    }
+
+    /// Whether it is full-length for a goal. No sender stops at the microsecond.
+    pub(super) fn is_full(&self, goal: &SearchGoal) -> bool {
+        self.is_as_long_as(goal.final_trial) && (self.sees(goal) || self.fails(goal))
+    }
+
+    pub(super) fn is_as_long_as(&self, span: Duration) -> bool {
+        self.duration * 50 >= span * 49
+    }
+
+    /// Whether more was offered than arrived, by more than a CPU that is late explains.
+    pub(super) fn is_overload(&self) -> bool {
+        self.lacks(CLEAR)
+    }
+
+    /// Whether a share of its load at least was lost or queued, or as much was not offered.
+    pub(super) fn lacks(&self, share: f64) -> bool {
+        let lost = 1.0 - (1.0 - self.lost.min(1.0)) / (1.0 + self.queued);
+        lost >= share || self.unoffered >= share
+    }
+
+    /// Whether most of what it lacks was not offered.
+    pub(super) fn is_short_of_its_load(&self) -> bool {
+        self.unoffered > self.lost + self.queued
+    }
+}
+
+impl Trials {
+    /// Sorts out trials that a disturbance made fail: they are repeated, a bounded number of times.
+    pub(super) fn new(trials: &[SearchTrial]) -> Self {
+        let path = trials.iter().map(|trial| trial.delay).min().unwrap_or_default();
+        let all: Vec<_> = trials.iter().map(|trial| Point::new(trial, path)).collect();
+        let (mut counted, mut spared, mut again) = (Vec::<Point>::new(), Vec::<Point>::new(), None);
+        for point in &all {
+            let of_load = spared.iter().filter(|one| one.load == point.load).count();
+            let may = spared.len() < MOST_SPARED && of_load < MOST_SPARED_OF_A_LOAD;
+            let is_spared = may && point.is_spared();
+            if is_spared { spared.push(*point) } else { counted.push(*point) }
+            again = is_spared.then_some(*point);
+        }
+        Self { all, counted, again }
+    }
+
+    /// The last trial once more, as a disturbance may be why it failed.
+    pub(super) fn to_repeat(&self) -> Option<NextTrial> {
+        let Point { purpose, load, duration, .. } = self.again?;
+        Some(NextTrial { purpose, load: super::rate(load), duration })
+    }
+
+    /// Whether a trial that counts is such a one.
+    pub(super) fn any(&self, is_one: impl Fn(&Point) -> bool) -> bool {
+        self.counted.iter().any(is_one)
+    }
+
+    /// The trials that count for bounds. Those after an overload show its effect, too.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Point> {
+        self.counted.iter().filter(|point| point.purpose != TrialPurpose::Return)
+    }
+
+    /// The trials of a load that count.
+    pub(super) fn at(&self, load: u64) -> impl Iterator<Item = &Point> {
+        self.iter().filter(move |point| point.load == load)
+    }
+
+    /// The loads that were tried, the lowest first.
+    pub(super) fn loads(&self) -> Vec<u64> {
+        let mut loads: Vec<_> = self.iter().map(|point| point.load).collect();
+        loads.sort_unstable();
+        loads.dedup();
+        loads
+    }
+
+    pub(super) fn highest_load(&self) -> Option<u64> {
+        self.counted.iter().map(|point| point.load).max()
+    }
+
+    /// The time of all trials.
+    pub(super) fn spent(&self) -> Duration {
+        self.all.iter().map(|point| point.took).sum()
+    }
+
+    /// What a trial takes beside its traffic: the most of the last few.
+    pub(super) fn overhead(&self) -> Duration {
+        let last = self.all.iter().rev().take(FEW);
+        last.map(|point| point.took.saturating_sub(point.duration)).max().unwrap_or_default()
+    }
+
+    /// The trials at two bounds, between them and within a width of them.
+    pub(super) fn near(&self, bounds: (Option<BitRate>, Option<BitRate>), width: f64) -> Vec<Point> {
+        let (lower, upper) = (bounds.0.or(bounds.1), bounds.1.or(bounds.0));
+        let (Some(lower), Some(upper)) = (lower, upper) else { return Vec::new() };
+        let least = lower.bits_per_second() as f64 / (1.0 + width);
+        let most = upper.bits_per_second() as f64 * (1.0 + width);
+        let is_near = |point: &&Point| (least..=most).contains(&(point.load as f64));
+        self.all.iter().filter(is_near).copied().collect()
+    }
+}
+
+impl Point {
+    /// Whether it failed, and a disturbance may be why: a clear overload fails anyway.
+    fn is_spared(&self) -> bool {
+        let lacks = self.lost > 0.0 || self.queued > 0.0 || self.unoffered > NOT_OFFERED;
+        let is_one = matches!(self.purpose, TrialPurpose::Bound | TrialPurpose::Return);
+        self.is_disturbed && lacks && is_one
+    }
+}
+
+/// Less by which the payload was late is no queue: CPUs wake up that late.
+pub(super) const LATE: Duration = Duration::from_millis(3);
+/// Of the goal width: so much of the intended load may not be offered.
+const OFFERED: f64 = 0.25;
+/// Of the intended load: not offered.
+const NOT_OFFERED: f64 = 0.001;
+/// Of what was offered: an overload loses, or queues, at least that.
+const CLEAR: f64 = 0.02;
+/// Disturbed trials that are repeated.
+const MOST_SPARED: usize = 8;
+const MOST_SPARED_OF_A_LOAD: usize = 2;
+/// Trials whose overhead tells that of the next.
+const FEW: usize = 4;
