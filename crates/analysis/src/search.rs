@@ -71,7 +71,7 @@ impl<'a> ThroughputSearch<'a> {
     pub fn new(goals: &'a [SearchGoal], limits: SearchLimits, all: &'a [SearchTrial]) -> Self {
         let trials = Trials::new(all);
         let estimate = Estimate::of(&trials);
-        Self { goals, limits, all, trials, estimate }
+        Self { goals, limits, all, trials: trials.about(estimate), estimate }
     }
 
     /// The trial that is due; none: the search is complete, or what is due does not fit in its
@@ -111,10 +111,9 @@ impl<'a> ThroughputSearch<'a> {
     }
 
     fn step<'s>(&'s self, goal: &'s SearchGoal) -> Step<'s> {
-        let about = self.estimate.map(|estimate| estimate.of_goal(goal));
         let bounds = Bounds::new(goal, &self.trials);
-        let burst = self.estimate.map_or(Duration::ZERO, |estimate| estimate.burst);
-        Step { goal, limits: &self.limits, trials: &self.trials, bounds, about, burst }
+        let (limits, trials, estimate) = (&self.limits, &self.trials, self.estimate);
+        Step { goal, limits, trials, bounds, estimate }
     }
 
     /// The next load on the way up; none: a load was far too much, or the highest one passed.

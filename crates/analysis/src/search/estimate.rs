@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use measurement::SearchGoal;
 
-use super::trials::{Point, Trials};
+use super::trials::{LATE, Point, Trials};
 
 /// What an overload tells.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,16 @@ impl Estimate {
     pub(super) fn of_goal(&self, goal: &SearchGoal) -> f64 {
         self.rate / (1.0 - goal.loss_ratio.clamp(0.0, MOST_LOST))
     }
+
+    /// After what time a load that is above the throughput of a goal shows it: a token bucket is
+    /// empty, and a queue has grown by more than CPUs are late. Zero: the load is not above.
+    pub(super) fn visible_after(&self, load: u64, goal: &SearchGoal) -> Duration {
+        let excess = load as f64 / self.of_goal(goal) - 1.0;
+        let hidden = self.burst + LATE.mul_f64(VISIBLE);
+        let needed = if excess > 0.0 { hidden.as_secs_f64() / excess } else { 0.0 };
+        let most = goal.final_trial * LONGEST;
+        Duration::try_from_secs_f64(needed).unwrap_or(most).min(most)
+    }
 }
 
 /// No trial ends on the microsecond.
@@ -45,5 +55,9 @@ const fn centiseconds(trial: &Point) -> u128 {
     trial.duration.as_millis() / 10
 }
 
+/// Of the delay that is no queue.
+const VISIBLE: f64 = 2.5;
+/// Of the final trial duration.
+pub(super) const LONGEST: u32 = 4;
 const LARGEST_BURST: Duration = Duration::from_millis(500);
 const MOST_LOST: f64 = 0.9;

@@ -6,7 +6,8 @@ use measurement::{SearchGoal, TrialPurpose};
 
 use super::bounds::Bounds;
 use super::classification::Class;
-use super::trials::{LATE, Trials};
+use super::estimate::{Estimate, LONGEST};
+use super::trials::Trials;
 use super::{NextTrial, SearchLimits, rate, whole};
 
 /// What is known when the next trial for a goal is chosen.
@@ -16,10 +17,7 @@ pub(super) struct Step<'a> {
     pub(super) limits: &'a SearchLimits,
     pub(super) trials: &'a Trials,
     pub(super) bounds: Bounds<'a>,
-    /// About where the throughput of the goal is, in bit/s.
-    pub(super) about: Option<f64>,
-    /// What a token bucket lets pass beyond the rate, as the time that it takes at it.
-    pub(super) burst: Duration,
+    pub(super) estimate: Option<Estimate>,
 }
 
 impl Step<'_> {
@@ -49,14 +47,19 @@ impl Step<'_> {
         let is_blind = |load: u64| {
             let full = self.trials.at(load).filter(|one| one.is_as_long_as(self.goal.final_trial));
             let full: Vec<_> = full.collect();
-            !full.is_empty() && full.iter().all(|trial| !trial.sees(self.goal))
+            !full.is_empty() && full.iter().all(|trial| !trial.has_enough_datagrams(self.goal))
         };
         self.bounds.lower().is_some_and(is_blind)
     }
 
     /// Whether loads far below the estimate fail, too: loss at any load leaves the goal to chance.
     pub(super) fn is_astray(&self) -> bool {
-        self.about.is_some_and(|about| self.bounds.surprises(about).1 >= ASTRAY)
+        self.about().is_some_and(|about| self.bounds.surprises(about).1 >= ASTRAY)
+    }
+
+    /// About where the throughput of the goal is, in bit/s.
+    fn about(&self) -> Option<f64> {
+        self.estimate.map(|estimate| estimate.of_goal(self.goal))
     }
 
     fn are_close(&self, lower: u64, upper: u64) -> bool {
@@ -80,7 +83,7 @@ impl Step<'_> {
         }
         let is_last = lower.is_some_and(|lower| self.are_close(lower, load))
             || upper.is_some_and(|upper| self.are_close(load, upper))
-            || self.about.is_some_and(|about| {
+            || self.about().is_some_and(|about| {
                 (load as f64 / about - 1.0).abs() <= self.goal.width_ratio
             });
         let length = if is_last { self.full_length(load) } else { self.length(lower, upper) };
@@ -90,7 +93,7 @@ impl Step<'_> {
     fn between(&self, lower: Option<u64>, upper: Option<u64>) -> Option<f64> {
         let width = self.goal.width_ratio * INSIDE;
         let (low, high) = (lower.map(|load| load as f64), upper.map(|load| load as f64));
-        let Some(about) = self.about else { return Some(halfway(low?, high?)) };
+        let Some(about) = self.about() else { return Some(halfway(low?, high?)) };
         let (above, below) = self.bounds.surprises(about);
         let wider = |count: u32| 1.0 + width * f64::from(1_u32 << (2 * count.min(MOST_STEPS)));
         match (low, high) {
@@ -113,19 +116,17 @@ impl Step<'_> {
         NextTrial { purpose: TrialPurpose::Bound, load: rate(load), duration }
     }
 
-    /// The length of a trial that counts in full: longer where the excess over the throughput fits
-    /// for a while into a token bucket, or where few datagrams pass.
+    /// The length of a trial that counts in full: longer where a little too much shows late, or
+    /// where few datagrams pass.
     fn full_length(&self, load: u64) -> Duration {
         let least = self.goal.final_trial;
-        let excess = self.about.map_or(0.0, |about| load as f64 / about - 1.0);
-        let hidden = (self.burst + LATE.mul_f64(VISIBLE)).as_secs_f64();
-        let by_burst = if excess > 0.0 { hidden / excess } else { 0.0 };
-        let by_datagrams = self.limits.datagram_bytes.filter(|_| self.goal.loss_ratio > 0.0);
-        let by_datagrams = by_datagrams.map_or(0.0, |bytes| {
+        let visible = self.estimate.map(|about| about.visible_after(load, self.goal));
+        let bytes = self.limits.datagram_bytes.filter(|_| self.goal.loss_ratio > 0.0);
+        let seconds = bytes.map_or(0.0, |bytes| {
             bytes as f64 * 8.0 / self.goal.loss_ratio / load.max(1) as f64 * MORE_THAN_ENOUGH
         });
-        let needed = Duration::try_from_secs_f64(by_burst.max(by_datagrams)).unwrap_or(least);
-        needed.clamp(least, least * LONGEST)
+        let by_datagrams = Duration::try_from_secs_f64(seconds).unwrap_or(least);
+        visible.unwrap_or_default().max(by_datagrams).clamp(least, least * LONGEST)
     }
 
     /// The length of a trial by how far the bounds are apart.
@@ -169,10 +170,6 @@ const MOST_STEPS: u32 = 3;
 const ASTRAY: u32 = 4;
 /// Bounds that are apart by two to the power of this many widths get the shortest trials.
 const GROWS_FROM: f64 = 4.0;
-/// Of the delay that is no queue: a queue that grows by so much is seen in spite of late CPUs.
-const VISIBLE: f64 = 2.5;
-/// Of the final trial duration.
-const LONGEST: u32 = 4;
 const MORE_THAN_ENOUGH: f64 = 1.1;
 /// Full-length trials: one at the lower bound, two at the upper one.
 const FOR_TWO_BOUNDS: u32 = 3;

@@ -166,7 +166,7 @@ fn a_small_budget_gives_what_is_known() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
     #[test]
     fn the_bounds_hold_the_truth_on_any_device(
         log_rate in 7.0_f64..10.5,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use measurement::{BitRate, SearchGoal, SearchTrial, TrialPurpose};
 
 use super::NextTrial;
+use super::estimate::Estimate;
 
 /// A trial, with what it lacks of its intended load.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Point {
     /// Share of the intended load that the sender did not offer.
     unoffered: f64,
     is_disturbed: bool,
+    /// What overloads tell of the device.
+    about: Option<Estimate>,
 }
 
 /// The trials of a search.
@@ -56,6 +59,7 @@ impl Point {
             queued: queued.min(1.0),
             unoffered: (1.0 - bits(trial.offered) / bits(trial.intended).max(1.0)).max(0.0),
             is_disturbed: trial.disturbed,
+            about: None,
         }
     }
 
@@ -73,14 +77,18 @@ impl Point {
     }
 
     /// Whether it had as many datagrams as it takes to see the loss ratio of a goal.
-    pub(super) fn sees(&self, goal: &SearchGoal) -> bool {
+    pub(super) fn has_enough_datagrams(&self, goal: &SearchGoal) -> bool {
         let one = |all: u64| all as f64 * goal.loss_ratio >= 1.0;
         goal.loss_ratio <= 0.0 || self.datagrams.is_none_or(one)
     }
 
-    /// Whether it is full-length for a goal. No sender stops at the microsecond.
+    /// Whether it is full-length for a goal, and could have failed. No sender stops at the
+    /// microsecond.
     pub(super) fn is_full(&self, goal: &SearchGoal) -> bool {
-        self.is_as_long_as(goal.final_trial) && (self.sees(goal) || self.fails(goal))
+        let needed = self.about.map(|about| about.visible_after(self.load, goal));
+        let needed = needed.unwrap_or_default().max(goal.final_trial);
+        let could_fail = || self.is_as_long_as(needed) && self.has_enough_datagrams(goal);
+        self.is_as_long_as(goal.final_trial) && (self.fails(goal) || could_fail())
     }
 
     pub(super) fn is_as_long_as(&self, span: Duration) -> bool {
@@ -118,6 +126,13 @@ impl Trials {
             again = is_spared.then_some(*point);
         }
         Self { all, counted, again }
+    }
+
+    /// The same trials, of a device of which an overload tells something.
+    #[must_use]
+    pub(super) fn about(mut self, about: Option<Estimate>) -> Self {
+        self.counted.iter_mut().for_each(|point| point.about = about);
+        self
     }
 
     /// The last trial once more, as a disturbance may be why it failed.
