@@ -34,10 +34,12 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     generated::check(root, &files(), "schema")
 }
 
-fn files() -> [File; 3] {
+fn files() -> [File; 5] {
     [
         file("docs/schema/record.json", measurement::schema::record()),
         file("docs/schema/records.json", measurement::schema::record_set()),
+        file("docs/schema/search.json", measurement::schema::search()),
+        file("docs/schema/search-stream.json", measurement::schema::search_event()),
         file("docs/schema/stream.json", measurement::schema::run_event()),
     ]
 }
@@ -67,6 +69,7 @@ mod tests {
             let schema: Value = serde_json::from_str(&file.text).expect("it is JSON");
             schema["title"].clone()
         });
-        assert_eq!(titles, ["TestRecord", "RecordSet", "RunEvent"]);
+        let names = ["TestRecord", "RecordSet", "SearchRecord", "SearchEvent", "RunEvent"];
+        assert_eq!(titles, names);
     }
 }

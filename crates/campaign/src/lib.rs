@@ -12,6 +12,7 @@ mod runner;
 pub mod search;
 
 pub use analysis::Requirements;
+pub use analysis::search::SearchLimits;
 pub use diagnose::{diagnose, rules};
 pub use event::{Event, Monitor};
 pub use judge::{attribute, judge, judge_together};

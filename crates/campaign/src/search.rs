@@ -1,5 +1,5 @@
-//! Strategies that decide from the tests so far which test is run next: [`Repeat`], [`Fastest`] and
-//! [`Decide`]. They do no I/O; [`Runner::search`](crate::Runner::search) runs the tests.
+//! Strategies that decide from the tests so far which test is run next: [`Repeat`], [`Fastest`],
+//! [`Decide`] and [`Throughput`]. They do no I/O; [`Runner::search`](crate::Runner::search) runs the tests.
 //!
 //! A new strategy is one file in this folder and one line in the list below.
 
@@ -16,10 +16,12 @@ mod engines;
 mod fastest;
 mod rate;
 mod repeat;
+mod throughput;
 
 pub use decide::Decide;
 pub use fastest::Fastest;
 pub use repeat::Repeat;
+pub use throughput::Throughput;
 
 /// A strategy that decides after each test which one to run next, e.g. [`Repeat`].
 /// [`Runner::search`](crate::Runner::search) runs the tests.

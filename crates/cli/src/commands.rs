@@ -9,5 +9,6 @@ pub(crate) mod host;
 pub(crate) mod iperf3;
 pub(crate) mod latency;
 pub(crate) mod man;
+pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod test;

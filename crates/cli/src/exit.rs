@@ -83,8 +83,9 @@ pub(crate) fn complain(error: &RunError) -> ExitCode {
     ExitCode::from(error.exit_code)
 }
 
-fn failed(message: String) -> RunError {
-    RunError { message, kind: RunErrorKind::Failed, exit_code: FAILED }
+/// An error of its own.
+pub(crate) fn failed(message: impl Into<String>) -> RunError {
+    RunError { message: message.into(), kind: RunErrorKind::Failed, exit_code: FAILED }
 }
 
 /// An error of a session.

@@ -25,6 +25,7 @@ mod packets;
 mod profile;
 mod refusal;
 mod requirements;
+mod search;
 mod serve;
 mod server;
 mod test;
@@ -41,6 +42,7 @@ pub(crate) use explain::ExplainFlags;
 pub(crate) use host::HostFlags;
 pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
+pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
 pub(crate) use test::TestFlags;
 
@@ -93,6 +95,9 @@ impl Arguments {
             (Command::Latency(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Latency(Box::new(flags)))
             }
+            (Command::Search(flags), Some((_, matches))) => {
+                flags.settle(matches).map(|flags| Command::Search(Box::new(flags)))
+            }
             (Command::Diagnose(mut flags), Some((_, matches))) => {
                 flags.target.settle(matches).map(|()| Command::Diagnose(flags))
             }
@@ -126,7 +131,7 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
     if has(&command, "quiet") && has(&command, "verbose") {
         command = command.mut_arg("quiet", |arg| arg.conflicts_with("verbose"));
     }
-    if matches!(command.get_name(), "test" | "latency") {
+    if matches!(command.get_name(), "test" | "latency" | "search") {
         let usage = format!("linerate {} [OPTIONS] <HOST[:PORT]>", command.get_name());
         command = command.group(ArgGroup::new(SERVER).required(true)).override_usage(usage);
     }
@@ -149,6 +154,8 @@ pub(crate) enum Command {
     Test(Box<TestFlags>),
     /// Measure round trips, idle and under load, against a linerate
     Latency(Box<LatencyFlags>),
+    /// Find the highest load without loss, and with a little
+    Search(Box<SearchFlags>),
     /// Plant a fault, name it, fix it and prove it, on hosts of its own
     Demo(DemoFlags),
     /// Name what limits this host, or a test against a server

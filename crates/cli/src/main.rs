@@ -57,6 +57,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Serve(flags) => commands::serve::run(&flags),
         Command::Test(flags) => commands::test::run(&flags),
         Command::Latency(flags) => commands::latency::run(&flags),
+        Command::Search(flags) => commands::search::run(&flags),
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Diagnose(flags) => commands::diagnose::run(&flags),
         Command::Explain(flags) => commands::explain::run(&flags),

@@ -68,7 +68,8 @@ pub use run_event::RunEvent;
 pub use runtime::{MpuUse, Runtime};
 pub use sample::{Interval, Sample, StreamCounters, StreamSample, TcpSample, UdpSample};
 pub use search::{
-    GoalEnd, GoalResult, SearchGoal, SearchLimit, SearchRecord, SearchTrial, TrialPurpose,
+    GoalEnd, GoalResult, SearchEvent, SearchGoal, SearchLimit, SearchRecord, SearchTrial,
+    TrialPurpose,
 };
 pub use units::{BitRate, ByteSize, Timestamp};
 pub use verdict::{Attribution, Certainty, Conclusion, Verdict, Work};

@@ -10,6 +10,7 @@ use crate::record::{RecordSet, TestRecord};
 use crate::remedy::Setting;
 use crate::rule::RuleId;
 use crate::run_event::RunEvent;
+use crate::search::{SearchEvent, SearchRecord};
 
 /// JSON Schema of [`TestRecord`].
 pub fn record() -> serde_json::Value {
@@ -24,6 +25,16 @@ pub fn record_set() -> serde_json::Value {
 /// JSON Schema of [`RunEvent`], a line of the output format `json-stream`.
 pub fn run_event() -> serde_json::Value {
     schemars::schema_for!(RunEvent<'_>).to_value()
+}
+
+/// JSON Schema of [`SearchRecord`].
+pub fn search() -> serde_json::Value {
+    schemars::schema_for!(SearchRecord).to_value()
+}
+
+/// JSON Schema of [`SearchEvent`], a line of the output format `json-stream` of a search.
+pub fn search_event() -> serde_json::Value {
+    schemars::schema_for!(SearchEvent<'_>).to_value()
 }
 
 /// Types that are strings in JSON: a list of all rules, engines or settings in the schema would

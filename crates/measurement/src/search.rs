@@ -2,6 +2,7 @@
 //! goals, its trials, and the relevant bounds of each goal. How a search goes is a matter of
 //! `analysis` (which load is next) and `campaign` (which runs the trials).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -255,12 +256,35 @@ pub struct SearchRecord {
     pub took: Duration,
     /// The trials in the order in which they ran.
     pub trials: Vec<SearchTrial>,
-    /// Judged record of a trial above the upper bounds; none: no load failed.
+    /// Judged record of the trial that shows the limit: over UDP that at the lower bound of the
+    /// first goal, with that above it in its `rate_search`; over TCP that above. None: no load
+    /// failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub above: Option<Box<TestRecord>>,
+    pub evidence: Option<Box<TestRecord>>,
     /// Error that ended the search; none: it ran to its end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<RunError>,
+}
+
+/// An event of a search: one line of the output format `json-stream`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "event", rename_all = "lowercase")]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+pub enum SearchEvent<'a> {
+    /// A trial has ended.
+    Trial {
+        /// Number of the trial, from 0.
+        number: u32,
+        /// The trial.
+        #[serde(flatten)]
+        trial: SearchTrial,
+    },
+    /// The search has ended: always the last line.
+    End {
+        /// Its record.
+        search: Cow<'a, SearchRecord>,
+    },
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ pub mod rates;
 mod round_trips;
 mod runs;
 pub mod screen;
+pub mod search;
 pub mod tables;
 pub mod terminal;
 pub mod verdict;

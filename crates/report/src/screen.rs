@@ -245,7 +245,7 @@ pub(crate) fn write(records: &RecordSet, width: usize, out: &mut dyn Write) -> i
 }
 
 /// A label, and a text beside it that is wrapped to the width.
-fn labelled(label: &str, emphasis: Emphasis, text: &str, width: usize) -> Vec<String> {
+pub(crate) fn labelled(label: &str, emphasis: Emphasis, text: &str, width: usize) -> Vec<String> {
     let room = width.saturating_sub(INDENT + LABEL);
     let lines = wrap(text, room);
     let line = |(number, line): (usize, &String)| {
@@ -257,7 +257,7 @@ fn labelled(label: &str, emphasis: Emphasis, text: &str, width: usize) -> Vec<St
 }
 
 /// A text with a capital at its start, unless that is the name of this program.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     if text.starts_with("linerate") {
         return text.to_owned();
     }

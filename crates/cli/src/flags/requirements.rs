@@ -64,7 +64,7 @@ impl RequirementFlags {
 }
 
 /// A share from 0 % to 100 %.
-fn parse_percentage(text: &str) -> Result<f64, String> {
+pub(super) fn parse_percentage(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').map(str::trim_end).and_then(|number| number.parse().ok());
     let share = number.filter(|percent: &f64| (0.0..=100.0).contains(percent));
     share.map(|percent| percent / 100.0).ok_or_else(|| "a share looks like 0.1%".to_owned())

@@ -1,0 +1,196 @@
+//! The search for throughput (RFC 9971): runs the trials that `analysis::search` chooses, and makes
+//! its record.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use analysis::search::{NextTrial, SearchLimits, ThroughputSearch, limit, remarks};
+use measurement::outcome::Ending;
+use measurement::plan::PlanDraft;
+use measurement::{
+    BitRate, End, GoalResult, Pacing, RateSearch, RateSearchEnd, RateTrial, SearchGoal,
+    SearchLimit, SearchRecord, SearchTrial, TestPlan, TestRecord, TrialPurpose,
+};
+
+use super::{Next, Purpose, Row, Search, Task, Trial};
+
+mod facts;
+
+/// A search for the highest loads that a path carries with at most the loss of each goal.
+#[derive(Clone, Debug)]
+pub struct Throughput {
+    plan: TestPlan,
+    goals: Vec<SearchGoal>,
+    limits: SearchLimits,
+    trials: Vec<SearchTrial>,
+    /// Those of the trials, in their order.
+    records: Vec<TestRecord>,
+    /// The trial that runs.
+    due: Option<NextTrial>,
+    /// A test failed, or its peer did not report what arrived.
+    is_broken: bool,
+}
+
+impl Throughput {
+    /// A search with trials like `plan`, whose rate and end do not count.
+    pub fn new(plan: TestPlan, goals: Vec<SearchGoal>, limits: SearchLimits) -> Self {
+        let (trials, records) = (Vec::new(), Vec::new());
+        Self { plan, goals, limits, trials, records, due: None, is_broken: false }
+    }
+
+    /// The trials that have ended.
+    pub fn trials(&self) -> &[SearchTrial] {
+        &self.trials
+    }
+
+    /// Whether the last test has no rate of arrival: the search cannot go on.
+    pub const fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    /// What is known for each goal.
+    pub fn results(&self) -> Vec<GoalResult> {
+        self.machine().results()
+    }
+
+    /// The record of the search, as far as it went.
+    pub fn record(&self, tags: BTreeMap<String, String>) -> SearchRecord {
+        let goals = self.results();
+        let first = self.records.first();
+        let evidence = self.evidence(&goals);
+        let judged = evidence.as_ref().and_then(|record| record.judgement.as_ref());
+        let verdict = judged.and_then(|judgement| judgement.verdict.as_ref());
+        SearchRecord {
+            schema: measurement::search::SearchSchema::default(),
+            linerate: env!("CARGO_PKG_VERSION").to_owned(),
+            tags,
+            environment: first.and_then(|record| record.environment.clone()),
+            peer: first.and_then(|record| record.peer.clone()),
+            plan: self.plan.clone(),
+            limit: limit(&goals, &self.trials),
+            verdict: verdict.map(|verdict| verdict.sentence.clone()),
+            remarks: remarks(&goals, &self.trials),
+            deviations: DEVIATIONS.map(str::to_owned).to_vec(),
+            took: self.trials.iter().map(|trial| trial.took).sum(),
+            trials: self.trials.clone(),
+            goals,
+            evidence: evidence.map(Box::new),
+            error: None,
+        }
+    }
+
+    fn machine(&self) -> ThroughputSearch<'_> {
+        ThroughputSearch::new(self.goals.as_slice(), self.limits, self.trials.as_slice())
+    }
+
+    fn take(&mut self, trial: &Trial) {
+        let purpose = self.due.map_or(TrialPurpose::Bound, |due| due.purpose);
+        let record = trial.result.as_ref().ok();
+        let record = record.filter(|record| record.outcome.ending == Ending::Completed);
+        let found = record.and_then(|record| facts::of(record, purpose, trial.took));
+        if let Some((record, found)) = record.zip(found) {
+            self.trials.push(found);
+            self.records.push(record.clone());
+        } else {
+            self.is_broken = true;
+        }
+    }
+
+    fn task(&self, due: NextTrial) -> Option<Task> {
+        let mut draft = PlanDraft::from(self.plan.clone());
+        let each = due.load.bits_per_second() / u64::from(draft.streams.max(1));
+        draft.options.rate = Some(BitRate::from_bits_per_second(each.max(1)));
+        // What a stall held up is sent later: else the offered load would be below the intended one.
+        draft.options.pacing = Pacing::Repay;
+        draft.end = End::Time(Duration::from_millis(millis(due.duration)));
+        let row = Row::of_plan(draft.check().ok()?);
+        Some(Task { row, purpose: Purpose::Result { run: 0, of: 1 } })
+    }
+
+    /// The record that shows the limit, judged.
+    fn evidence(&self, goals: &[GoalResult]) -> Option<TestRecord> {
+        let above = self.above(goals)?;
+        let at = |load: BitRate| {
+            let mut all = self.trials.iter().zip(&self.records);
+            all.rfind(|(trial, _)| trial.intended == load && trial.lost_ratio <= 0.0)
+        };
+        let mut shown = self.records.get(above)?.clone();
+        // Nobody requested this rate.
+        shown.outcome.directions.iter_mut().for_each(|one| one.asked = None);
+        let lower = goals.iter().find_map(|goal| goal.lower).and_then(at);
+        if let (Some((_, lower)), true) = (lower, self.limits.datagram_bytes.is_some()) {
+            let mut lower = lower.clone();
+            lower.outcome.directions.iter_mut().for_each(|one| one.asked = None);
+            lower.trials.rate = Some(self.rate_search(goals, shown));
+            shown = lower;
+        }
+        crate::judge(&mut shown);
+        Some(shown)
+    }
+
+    /// Index of the slightest clear overload; none: there is none.
+    fn above(&self, goals: &[GoalResult]) -> Option<usize> {
+        let upper = goals.iter().filter_map(|goal| goal.upper).max()?;
+        let is_clear = |trial: &SearchTrial| {
+            let clear = trial.intended.bits_per_second() as f64;
+            clear >= upper.bits_per_second() as f64 * CLEAR
+        };
+        let all = self.trials.iter().enumerate();
+        let clear = all.clone().filter(|(_, trial)| is_clear(trial));
+        let slightest = clear.min_by_key(|(_, trial)| (trial.intended, trial.disturbed));
+        let highest = || all.filter(|(_, trial)| trial.intended >= upper).map(|(index, _)| index);
+        slightest.map(|(index, _)| index).or_else(|| highest().last())
+    }
+
+    fn rate_search(&self, goals: &[GoalResult], above: TestRecord) -> RateSearch {
+        let held = goals.iter().find_map(|goal| goal.lower);
+        let trial = |trial: &SearchTrial| RateTrial {
+            asked: trial.intended,
+            sent: trial.offered,
+            arrived: trial.delivered,
+            loss: trial.lost_ratio,
+        };
+        RateSearch {
+            held: held.unwrap_or(BitRate::from_bits_per_second(0)),
+            end: match limit(goals, &self.trials) {
+                SearchLimit::Ceiling => RateSearchEnd::Sender,
+                SearchLimit::Knee => RateSearchEnd::Loss,
+                SearchLimit::None => RateSearchEnd::Time,
+            },
+            floor: None,
+            trials: self.trials.iter().map(trial).collect(),
+            above: Some(Box::new(above)),
+        }
+    }
+}
+
+impl Search for Throughput {
+    fn next(&mut self, done: &[Trial]) -> Next {
+        let seen = self.trials.len();
+        for trial in done.iter().skip(seen) {
+            self.take(trial);
+        }
+        if self.is_broken {
+            return Next::Stop;
+        }
+        self.due = self.machine().next();
+        self.due.and_then(|due| self.task(due)).map_or(Next::Done, Next::Run)
+    }
+}
+
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Of the highest upper bound: a load that is clearly too much.
+const CLEAR: f64 = 1.05;
+/// In what a search deviates from the throughput test of RFC 2544.
+const DEVIATIONS: [&str; 6] = [
+    "trials take the goal trial durations, not 60 s (RFC 2544, section 24)",
+    "a goal may allow loss, and the exceed ratio of full-length trials may have more (RFC 9971)",
+    "a queue that grows during a trial counts as loss: a longer trial would lose it",
+    "what a sender does not offer of the intended load counts as loss, beyond a quarter of the width",
+    "full-length trials are longer, up to fourfold, where a token bucket or few datagrams hide loss",
+    "a failed trial that its stamp calls disturbed is repeated, twice a load and eight times in all",
+];

@@ -1,0 +1,259 @@
+//! `linerate search`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use campaign::search::{Throughput, Trial};
+use campaign::{Next, Results, Runner, Search, SearchLimits};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use linux::event::StopSignals;
+use measurement::outcome::Ending;
+use measurement::plan::PlanDraft;
+use measurement::record::RunError;
+use measurement::{
+    BitRate, Direction, RecordSet, SearchEvent, SearchGoal, SearchRecord, StreamOptions, TestPlan,
+    Transport, json,
+};
+use report::export::{Audience, Export, Json, JsonCompact, JsonStream};
+use report::search::Curve;
+
+use crate::exit::UsageError;
+use crate::flags::SearchFlags;
+use crate::{exit, last, output, terminal};
+
+pub(crate) fn run(flags: &SearchFlags) -> anyhow::Result<ExitCode> {
+    let format = Form::of(flags)?;
+    let plan = plan(flags)?;
+    let goals = goals(flags);
+    if let Some(file) = &flags.output.output {
+        output::check_writable(file)?;
+    }
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
+    let request =
+        flags.server.request(plan.clone(), flags.load.cpus.as_ref(), &flags.output.tag);
+    let search = Throughput::new(plan, goals, limits(flags));
+    let mut shown = Shown::new(search, format, flags);
+    let mut monitor = ();
+    let mut runner = Runner::new(request, Some(&interrupts), &mut monitor);
+    let results = runner.search(&mut shown);
+    shown.bar.finish_and_clear();
+    finish(flags, format, &shown.search, &results)
+}
+
+/// In what form the search is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+    Compact,
+    /// An object a line, while it runs.
+    Lines,
+}
+
+impl Form {
+    fn of(flags: &SearchFlags) -> Result<Self, UsageError> {
+        let Some(format) = flags.output.format.chosen() else { return Ok(Self::Text) };
+        let name = format.name();
+        match format.audience() {
+            Audience::People => Ok(Self::Text),
+            Audience::Programs if name == Json.name() => Ok(Self::Json),
+            Audience::Programs if name == JsonCompact.name() => Ok(Self::Compact),
+            Audience::Programs if name == JsonStream.name() => Ok(Self::Lines),
+            Audience::Programs => {
+                let text = format!("--format {name} cannot show a search: choose json");
+                Err(UsageError(text))
+            }
+        }
+    }
+}
+
+fn plan(flags: &SearchFlags) -> Result<TestPlan, UsageError> {
+    let load = &flags.load;
+    let transport = if load.tcp { Transport::Tcp } else { Transport::Udp };
+    let direction = if load.receive { Direction::Receive } else { Direction::Send };
+    let options = StreamOptions { block: load.length, ..StreamOptions::default() };
+    let draft = PlanDraft {
+        streams: load.streams,
+        options: flags.packets.of(options),
+        ..PlanDraft::new(transport, direction)
+    };
+    draft.check().map_err(|error| UsageError(error.to_string()))
+}
+
+fn goals(flags: &SearchFlags) -> Vec<SearchGoal> {
+    let asked = &flags.goals;
+    let mut losses = asked.loss.clone();
+    if losses.is_empty() {
+        losses = if flags.load.tcp { vec![0.0] } else { LOSSES.to_vec() };
+    }
+    let final_trial = asked.final_trial.max(asked.initial_trial);
+    let goal = |loss_ratio| SearchGoal {
+        loss_ratio,
+        width_ratio: asked.width,
+        initial_trial: asked.initial_trial,
+        final_trial,
+        duration_sum: asked.duration_sum.unwrap_or(final_trial * 2).max(final_trial),
+        exceed_ratio: asked.exceed,
+    };
+    losses.into_iter().map(goal).collect()
+}
+
+fn limits(flags: &SearchFlags) -> SearchLimits {
+    let load = &flags.load;
+    let max = load.max_rate.filter(|rate| rate.bits_per_second() > 0);
+    let max = max.unwrap_or(BitRate::from_bits_per_second(HIGHEST));
+    let min = BitRate::from_bits_per_second(LOWEST.saturating_mul(load.streams.into())).min(max);
+    SearchLimits {
+        start: load.start_rate.clamp(min, max),
+        min,
+        max,
+        budget: flags.goals.budget,
+        datagram_bytes: (!load.tcp).then(|| load.length.map_or(ETHERNET, |size| size.bytes())),
+    }
+}
+
+/// A search that shows its trials while they run.
+struct Shown {
+    search: Throughput,
+    bar: ProgressBar,
+    form: Form,
+    is_verbose: bool,
+    budget: Duration,
+    printed: usize,
+}
+
+impl Shown {
+    fn new(search: Throughput, form: Form, flags: &SearchFlags) -> Self {
+        let is_visible = !flags.output.quiet && terminal::can_move();
+        let target =
+            if is_visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("{msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.set_message("  search: connecting");
+        let (is_verbose, budget) = (flags.output.verbose, flags.goals.budget);
+        Self { search, bar, form, is_verbose, budget, printed: 0 }
+    }
+
+    /// The trials that have ended since the last look.
+    fn print_trials(&mut self) {
+        let trials = self.search.trials();
+        for (number, trial) in trials.iter().enumerate().skip(self.printed) {
+            if self.form == Form::Lines {
+                let number = u32::try_from(number).unwrap_or(u32::MAX);
+                print_line(&SearchEvent::Trial { number, trial: *trial });
+            } else if self.is_verbose {
+                self.bar.suspend(|| say(&report::search::line(trial)));
+            }
+        }
+        self.printed = trials.len();
+    }
+
+    fn show(&self, next: &Next) {
+        let Next::Run(task) = next else { return };
+        let spent: Duration = self.search.trials().iter().map(|trial| trial.took).sum();
+        let left = self.budget.saturating_sub(spent).as_secs_f64();
+        let load = task.row.plan.asked().map(|rate| rate.to_string()).unwrap_or_default();
+        let bounds = self.search.results().first().map(|result| {
+            let rate = |rate: Option<BitRate>| rate.map_or("?".to_owned(), |rate| rate.to_string());
+            format!(", so far {} to {}", rate(result.lower), rate(result.upper))
+        });
+        let bounds = bounds.unwrap_or_default();
+        self.bar.set_message(format!(
+            "  trial {}: {load}{bounds}   at most {left:.0} s left",
+            self.printed + 1
+        ));
+    }
+}
+
+impl Search for Shown {
+    fn next(&mut self, done: &[Trial]) -> Next {
+        let next = self.search.next(done);
+        self.print_trials();
+        self.show(&next);
+        next
+    }
+}
+
+/// Prints the record, and returns the exit code.
+fn finish(
+    flags: &SearchFlags,
+    form: Form,
+    search: &Throughput,
+    results: &Results,
+) -> anyhow::Result<ExitCode> {
+    let mut record = search.record(flags.output.tag.iter().cloned().collect());
+    record.error = error(search, results);
+    if let Some(evidence) = record.evidence.as_deref() {
+        last::keep(&RecordSet::new(vec![evidence.clone()]));
+    }
+    if form != Form::Text || !record.trials.is_empty() {
+        print(&record, form, flags.output.verbose)?;
+    }
+    if let Some(file) = flags.output.output.as_deref().filter(|_| !record.trials.is_empty()) {
+        output::write_whole(file, |out| json::write_indented(&record, out))?;
+    }
+    Ok(match &record.error {
+        Some(error) => exit::complain(error),
+        None if record.goals.iter().all(|goal| goal.lower.is_none()) => {
+            ExitCode::from(exit::INVALID)
+        }
+        None => ExitCode::SUCCESS,
+    })
+}
+
+/// Why the search ended early; none: it did not.
+fn error(search: &Throughput, results: &Results) -> Option<RunError> {
+    if let Some(error) = &results.error {
+        return Some(exit::of_session(error));
+    }
+    let records = &results.records.records;
+    if records.last().is_some_and(|last| last.outcome.ending == Ending::Interrupted) {
+        return Some(exit::of_session(&session::SessionError::Interrupted));
+    }
+    let told = || exit::failed("the server does not report what arrived: run linerate there");
+    exit::of_last(records).or_else(|| search.is_broken().then(told))
+}
+
+fn print(record: &SearchRecord, form: Form, is_verbose: bool) -> anyhow::Result<()> {
+    match form {
+        Form::Text => {
+            let curve = if is_verbose { Curve::Trials } else { Curve::Short };
+            let width = terminal::width();
+            output::print_table(|out| report::search::write(record, curve, width, out))
+        }
+        Form::Json => output::print_table(|out| json::write_indented(record, out)),
+        Form::Compact => output::print_table(|out| {
+            json::write(record, out)?;
+            writeln!(out)
+        }),
+        Form::Lines => {
+            print_line(&SearchEvent::End { search: std::borrow::Cow::Borrowed(record) });
+            Ok(())
+        }
+    }
+}
+
+fn print_line(event: &SearchEvent<'_>) {
+    // A reader that closed the pipe has read enough.
+    _ = output::print_table(|out| {
+        json::write(event, out)?;
+        writeln!(out)
+    });
+}
+
+fn say(line: &str) {
+    use std::io::Write;
+    // Progress that cannot be shown is no reason to stop measuring.
+    _ = writeln!(anstream::stderr(), "  {line}");
+}
+
+/// Shares of the datagrams that may be lost.
+const LOSSES: [f64; 3] = [0.0, 0.001, 0.01];
+/// In bit/s, of a stream: what is slower has too few datagrams.
+const LOWEST: u64 = 100_000;
+/// In bit/s: more than any host sends.
+const HIGHEST: u64 = 1_000_000_000_000;
+/// Payload of a datagram in a frame of Ethernet, in bytes.
+const ETHERNET: u64 = 1_472;

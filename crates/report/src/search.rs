@@ -1,0 +1,215 @@
+//! Writes the record of a search for throughput: a row a goal, the curve of what arrives over what
+//! is offered, and what limits.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use measurement::{GoalEnd, GoalResult, SearchLimit, SearchRecord, SearchTrial, Stamp};
+
+use crate::columns::{Cell, Columns, Emphasis, paint};
+use crate::screen::{labelled, sentence};
+
+/// How much is written of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Curve {
+    /// A point a load, without those between the bounds.
+    Short,
+    /// Every trial, in order, and in what the search deviates from RFC 2544.
+    Trials,
+}
+
+/// Writes `record` as text of at most `width` columns where words allow it.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write(
+    record: &SearchRecord,
+    curve: Curve,
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{}", head(record))?;
+    writeln!(out)?;
+    goals(&record.goals).write(out, INDENT)?;
+    writeln!(out)?;
+    match curve {
+        Curve::Short => points(record).write(out, INDENT)?,
+        Curve::Trials => trials(&record.trials).write(out, INDENT)?,
+    }
+    writeln!(out)?;
+    for line in closing(record, curve, width) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// `linerate  10.0.0.1 -> 10.0.0.2   UDP send   21 trials in 12.3 s`.
+fn head(record: &SearchRecord) -> String {
+    let ends = record.peer.as_ref().map(|peer| {
+        format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip())
+    });
+    format!(
+        "{}  {}{}   {} in {}",
+        paint("linerate", Emphasis::Strong),
+        ends.unwrap_or_default(),
+        record.plan.row(),
+        count(record.trials.len()),
+        seconds(record.took)
+    )
+}
+
+fn count(trials: usize) -> String {
+    if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") }
+}
+
+fn goals(results: &[GoalResult]) -> Columns {
+    let mut columns = Columns::default();
+    columns.push(faint(&["loss", "lower bound", "upper bound", "width", "throughput", "trials", "time"]));
+    for result in results {
+        let rate = |rate: Option<_>| rate.map_or("-".to_owned(), |rate: measurement::BitRate| rate.to_string());
+        let width = result.width().map_or("-".to_owned(), percent);
+        let is_wide = result.end != GoalEnd::Width;
+        columns.push(vec![
+            percent(result.goal.loss_ratio).into(),
+            Cell::new(rate(result.lower), Emphasis::Strong),
+            rate(result.upper).into(),
+            Cell::new(width, if is_wide { Emphasis::Warning } else { Emphasis::None }),
+            rate(result.throughput).into(),
+            result.trials.to_string().into(),
+            seconds(result.took).into(),
+        ]);
+    }
+    columns
+}
+
+/// A point a load: at the bounds, and away from them.
+fn points(record: &SearchRecord) -> Columns {
+    let mut loads: Vec<_> = record.trials.iter().map(|trial| trial.intended).collect();
+    loads.sort_unstable();
+    loads.dedup();
+    let bounds: Vec<_> =
+        record.goals.iter().flat_map(|goal| [goal.lower, goal.upper]).flatten().collect();
+    let is_between = |load: u64| {
+        let (Some(least), Some(most)) = (bounds.iter().min(), bounds.iter().max()) else {
+            return false;
+        };
+        let (least, most) = (least.bits_per_second(), most.bits_per_second());
+        (least - least / NEAR..=most + most / NEAR).contains(&load)
+    };
+    let mut columns = Columns::default();
+    columns.push(faint(&TITLES[1..]));
+    for load in loads {
+        if is_between(load.bits_per_second()) && !bounds.contains(&load) {
+            continue;
+        }
+        let trials = record.trials.iter().filter(|trial| trial.intended == load);
+        // As it was in the end, where a queue or a token bucket hides less.
+        if let Some(trial) = trials.max_by_key(|trial| (trial.duration.as_millis() / 20, !trial.disturbed)) {
+            columns.push(cells(trial).split_off(1));
+        }
+    }
+    columns
+}
+
+fn trials(trials: &[SearchTrial]) -> Columns {
+    let mut columns = Columns::default();
+    columns.push(faint(&TITLES));
+    for trial in trials {
+        columns.push(cells(trial));
+    }
+    columns
+}
+
+/// A trial in a line, without columns.
+pub fn line(trial: &SearchTrial) -> String {
+    let SearchTrial { purpose, intended, offered, delivered, .. } = trial;
+    let (time, late) = (seconds(trial.duration), millis(trial.delay));
+    let lost = percent(trial.lost_ratio);
+    format!(
+        "{purpose} {intended} for {time}: {offered} offered, {delivered} arrived, {lost} lost, \
+         {late} late, {}",
+        trial.stamp
+    )
+}
+
+fn cells(trial: &SearchTrial) -> Vec<Cell> {
+    let stamp = match trial.stamp {
+        Stamp::Valid => Emphasis::Good,
+        Stamp::Suspect => Emphasis::Warning,
+        Stamp::Invalid => Emphasis::Bad,
+    };
+    vec![
+        trial.purpose.to_string().into(),
+        trial.intended.to_string().into(),
+        trial.offered.to_string().into(),
+        Cell::new(trial.delivered.to_string(), Emphasis::Strong),
+        percent(trial.lost_ratio).into(),
+        millis(trial.delay).into(),
+        seconds(trial.duration).into(),
+        Cell::new(trial.stamp.to_string(), stamp),
+    ]
+}
+
+fn closing(record: &SearchRecord, curve: Curve, width: usize) -> Vec<String> {
+    let kind = match record.limit {
+        SearchLimit::Knee => "knee",
+        SearchLimit::Ceiling => "ceiling: the sender offers no more",
+        SearchLimit::None => "no load failed",
+    };
+    let verdict = record.verdict.as_ref().map(|verdict| format!("; {verdict}"));
+    let limit = format!("{kind}{}", verdict.unwrap_or_default());
+    let mut lines = labelled("LIMIT", Emphasis::Strong, &sentence(&limit), width);
+    let mut notes: Vec<_> = record.goals.iter().filter_map(unfinished).collect();
+    notes.extend(record.remarks.iter().cloned());
+    if curve == Curve::Trials {
+        notes.extend(record.deviations.iter().map(|text| format!("not as RFC 2544: {text}")));
+    }
+    for note in notes {
+        lines.extend(labelled("NOTE", Emphasis::Warning, &sentence(&note), width));
+    }
+    lines
+}
+
+/// Why the bounds of a goal are not as close as was asked.
+fn unfinished(result: &GoalResult) -> Option<String> {
+    let loss = percent(result.goal.loss_ratio);
+    let width = percent(result.goal.width_ratio);
+    match result.end {
+        GoalEnd::Width => None,
+        GoalEnd::Budget => Some(format!(
+            "loss {loss}: the time was over before the bounds were within {width}; give more with \
+             --budget"
+        )),
+        GoalEnd::MaxLoad => Some(format!("loss {loss}: the highest load that may be tried passes")),
+        GoalEnd::MinLoad => Some(format!("loss {loss}: not even the lowest load passes")),
+        GoalEnd::FewDatagrams => Some(format!(
+            "loss {loss}: trials have too few datagrams to see it; take a longer --final-trial"
+        )),
+    }
+}
+
+fn faint(titles: &[&str]) -> Vec<Cell> {
+    titles.iter().map(|title| Cell::new(*title, Emphasis::Faint)).collect()
+}
+
+/// `0 %`, `0.1 %`, `12 %`: no more digits than tell something.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let text = if percent >= 10.0 { format!("{percent:.1}") } else { format!("{percent:.2}") };
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} %")
+}
+
+fn seconds(span: Duration) -> String {
+    format!("{:.2} s", span.as_secs_f64())
+}
+
+fn millis(span: Duration) -> String {
+    format!("{:.1} ms", span.as_secs_f64() * 1e3)
+}
+
+const INDENT: usize = 2;
+const TITLES: [&str; 8] =
+    ["trial", "load", "offered", "arrived", "lost", "late", "time", "trust"];
+/// Of a bound: one part in so many, within which points are left out.
+const NEAR: u64 = 50;
