@@ -91,6 +91,15 @@ impl<'a> Testbed<'a> {
         command
     }
 
+    /// A command of the client's host: `linerate search` with these words behind it.
+    pub(crate) fn search(&self, words: &str) -> Command {
+        let mut command = self.near().command(&self.under_test.program);
+        command.args(["search", &self.address().to_string(), "--json", "--quiet"]);
+        command.args(words.split_whitespace());
+        clean(&mut command);
+        command
+    }
+
     /// A server on the far host, with these words.
     pub(crate) fn serve(&self, words: &str) -> Result<Running> {
         self.serve_on(self.far(), self.address(), words)

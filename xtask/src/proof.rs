@@ -6,6 +6,7 @@
 mod attribution;
 mod cost;
 mod forwarder;
+mod knee;
 mod ledger;
 mod screens;
 mod stamps;
@@ -45,6 +46,15 @@ enum What {
     Cost,
     /// Behind a forwarder with a rate of its own every row names the path and its rate
     Forwarder,
+    /// A search finds the rate of a shaper, and tells other limits from it
+    Knee {
+        /// How often each case is run
+        #[arg(long, value_name = "COUNT", default_value_t = 1)]
+        runs: u32,
+        /// Only cases whose name contains this, e.g. "tcp" or "at 181"
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+    },
     /// How much is to be read until the answer, for five kinds of users
     Screens,
     /// Each rule says what is wrong where it is, and nothing where nothing is
@@ -70,6 +80,9 @@ impl Proof {
             What::Attribution => verdict("attribution", &attribution::run(&under_test)?),
             What::Cost => cost::run(&under_test),
             What::Forwarder => verdict("forwarder", &forwarder::run(&under_test)?),
+            What::Knee { runs, only } => {
+                verdict("knee", &knee::run(&under_test, runs, only.as_deref())?)
+            }
             What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Stamps { only } => verdict("stamps", &stamps::run(&under_test, only.as_deref())?),
         }

@@ -191,11 +191,20 @@ impl Trials {
 }
 
 impl Point {
-    /// Whether it failed, and a disturbance may be why: a clear overload fails anyway.
+    /// Whether it failed, and a disturbance may be why. Away from the bounds only a sender that was
+    /// kept from sending matters.
     fn is_spared(&self) -> bool {
-        let lacks = self.lost > 0.0 || self.queued > 0.0 || self.unoffered > NOT_OFFERED;
-        let is_one = matches!(self.purpose, TrialPurpose::Bound | TrialPurpose::Return);
-        self.is_disturbed && lacks && is_one
+        let was_kept = self.unoffered > NOT_OFFERED;
+        let lacks = match self.purpose {
+            TrialPurpose::Bound | TrialPurpose::Return => {
+                self.lost > 0.0 || self.queued > 0.0 || was_kept
+            }
+            TrialPurpose::Ramp | TrialPurpose::Estimate => {
+                self.unoffered >= CLEAR && self.is_short_of_its_load()
+            }
+            TrialPurpose::Beyond => false,
+        };
+        self.is_disturbed && lacks
     }
 }
 
