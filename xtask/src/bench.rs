@@ -21,6 +21,7 @@ mod memory;
 mod pacing;
 mod peers;
 mod reference;
+mod search;
 mod streams;
 mod table;
 mod values;
@@ -47,6 +48,7 @@ enum Special {
     Exchanges(Compared<exchanges::Exchanges>),
     Memory(memory::Memory),
     Growth(growth::Growth),
+    Search(search::Search),
 }
 
 impl Bench {
@@ -61,6 +63,7 @@ impl Bench {
             Some(Special::Exchanges(exchanges)) => exchanges.run(),
             Some(Special::Memory(memory)) => memory.run(),
             Some(Special::Growth(growth)) => growth.run(),
+            Some(Special::Search(search)) => search.run(),
             None => self.loopback.run(),
         }
     }

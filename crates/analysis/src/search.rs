@@ -133,8 +133,11 @@ impl<'a> ThroughputSearch<'a> {
         });
         let load = self.limits.within(load);
         let duration = widest.initial_trial.min(RAMP);
-        (highest.is_none_or(|highest| highest < load))
-            .then_some(NextTrial { purpose: TrialPurpose::Ramp, load: rate(load), duration })
+        (highest.is_none_or(|highest| highest < load)).then_some(NextTrial {
+            purpose: TrialPurpose::Ramp,
+            load: rate(load),
+            duration,
+        })
     }
 
     /// A slight overload for as long as a full-length trial, once a load failed. If it was none,

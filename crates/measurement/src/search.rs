@@ -155,19 +155,11 @@ pub struct GoalResult {
     pub goal: SearchGoal,
     /// Relevant lower bound: the highest load that keeps the goal, below the upper one; none: no
     /// load was shown to.
-    #[serde(
-        rename = "lower_bits_per_second",
-        skip_serializing_if = "Option::is_none",
-        default
-    )]
+    #[serde(rename = "lower_bits_per_second", skip_serializing_if = "Option::is_none", default)]
     pub lower: Option<BitRate>,
     /// Relevant upper bound: the lowest load that does not keep the goal; none: no load was shown
     /// not to.
-    #[serde(
-        rename = "upper_bits_per_second",
-        skip_serializing_if = "Option::is_none",
-        default
-    )]
+    #[serde(rename = "upper_bits_per_second", skip_serializing_if = "Option::is_none", default)]
     pub upper: Option<BitRate>,
     /// Conditional throughput: the rate that was forwarded at the relevant lower bound.
     #[serde(

@@ -45,9 +45,10 @@ pub fn write(
 
 /// `linerate  10.0.0.1 -> 10.0.0.2   UDP send   21 trials in 12.3 s`.
 fn head(record: &SearchRecord) -> String {
-    let ends = record.peer.as_ref().map(|peer| {
-        format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip())
-    });
+    let ends = record
+        .peer
+        .as_ref()
+        .map(|peer| format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip()));
     format!(
         "{}  {}{}   {} in {}",
         paint("linerate", Emphasis::Strong),
@@ -64,9 +65,19 @@ fn count(trials: usize) -> String {
 
 fn goals(results: &[GoalResult]) -> Columns {
     let mut columns = Columns::default();
-    columns.push(faint(&["loss", "lower bound", "upper bound", "width", "throughput", "trials", "time"]));
+    columns.push(faint(&[
+        "loss",
+        "lower bound",
+        "upper bound",
+        "width",
+        "throughput",
+        "trials",
+        "time",
+    ]));
     for result in results {
-        let rate = |rate: Option<_>| rate.map_or("-".to_owned(), |rate: measurement::BitRate| rate.to_string());
+        let rate = |rate: Option<_>| {
+            rate.map_or("-".to_owned(), |rate: measurement::BitRate| rate.to_string())
+        };
         let width = result.width().map_or("-".to_owned(), percent);
         let is_wide = result.end != GoalEnd::Width;
         columns.push(vec![
@@ -104,7 +115,9 @@ fn points(record: &SearchRecord) -> Columns {
         }
         let trials = record.trials.iter().filter(|trial| trial.intended == load);
         // As it was in the end, where a queue or a token bucket hides less.
-        if let Some(trial) = trials.max_by_key(|trial| (trial.duration.as_millis() / 20, !trial.disturbed)) {
+        if let Some(trial) =
+            trials.max_by_key(|trial| (trial.duration.as_millis() / 20, !trial.disturbed))
+        {
             columns.push(cells(trial).split_off(1));
         }
     }
@@ -196,7 +209,8 @@ fn faint(titles: &[&str]) -> Vec<Cell> {
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = if percent >= 10.0 { format!("{percent:.1}") } else { format!("{percent:.2}") };
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text} %")
 }
 
@@ -209,7 +223,111 @@ fn millis(span: Duration) -> String {
 }
 
 const INDENT: usize = 2;
-const TITLES: [&str; 8] =
-    ["trial", "load", "offered", "arrived", "lost", "late", "time", "trust"];
+const TITLES: [&str; 8] = ["trial", "load", "offered", "arrived", "lost", "late", "time", "trust"];
 /// Of a bound: one part in so many, within which points are left out.
 const NEAR: u64 = 50;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use measurement::plan::PlanDraft;
+    use measurement::search::SearchSchema;
+    use measurement::{BitRate, Direction, SearchGoal, Transport, TrialPurpose};
+
+    use super::*;
+
+    fn rate(kbps: u64) -> BitRate {
+        BitRate::from_bits_per_second(kbps * 1_000)
+    }
+
+    fn trial(purpose: TrialPurpose, intended: u64, delivered: u64, millis: u64) -> SearchTrial {
+        let duration = Duration::from_millis(millis);
+        SearchTrial {
+            purpose,
+            intended: rate(intended),
+            offered: rate(intended),
+            delivered: rate(delivered),
+            sustained: None,
+            duration,
+            took: duration + Duration::from_millis(40),
+            datagrams: Some(1_000),
+            lost_ratio: (intended - delivered) as f64 / intended as f64,
+            delay: Duration::from_micros(1_400),
+            stamp: Stamp::Valid,
+            disturbed: false,
+        }
+    }
+
+    fn record() -> SearchRecord {
+        let result = |loss, lower, upper, end| GoalResult {
+            goal: SearchGoal::of_loss(loss),
+            lower: Some(rate(lower)),
+            upper,
+            throughput: Some(rate(lower)),
+            trials: 4,
+            took: Duration::from_millis(4_170),
+            end,
+        };
+        let goals = vec![
+            result(0.0, 99_530, Some(rate(100_470)), GoalEnd::Width),
+            result(0.01, 100_470, None, GoalEnd::Budget),
+        ];
+        let trials = vec![
+            trial(TrialPurpose::Ramp, 40_000, 40_000, 100),
+            trial(TrialPurpose::Ramp, 160_000, 98_700, 100),
+            trial(TrialPurpose::Bound, 99_530, 99_530, 1_000),
+            trial(TrialPurpose::Bound, 99_900, 99_900, 250),
+            trial(TrialPurpose::Bound, 100_470, 100_000, 1_600),
+        ];
+        SearchRecord {
+            schema: SearchSchema::V1,
+            linerate: "0.1.0".to_owned(),
+            tags: BTreeMap::new(),
+            environment: None,
+            peer: None,
+            plan: PlanDraft::new(Transport::Udp, Direction::Send).check().expect("a plan"),
+            limit: SearchLimit::Knee,
+            verdict: Some("the path is the limit".to_owned()),
+            remarks: vec!["an overload collapses".to_owned()],
+            deviations: vec!["trials are short".to_owned()],
+            took: Duration::from_millis(3_250),
+            trials,
+            goals,
+            evidence: None,
+            error: None,
+        }
+    }
+
+    fn text(curve: Curve) -> String {
+        let mut out = Vec::new();
+        write(&record(), curve, 80, &mut out).expect("a vector takes all");
+        String::from_utf8(out).expect("text")
+    }
+
+    /// Without the escape sequences of emphasis.
+    fn plain(text: &str) -> String {
+        let mut parts = text.split('\u{1b}');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |text, part| text + part.split_once('m').map_or(part, |(_, rest)| rest))
+    }
+
+    #[test]
+    fn goals_curve_and_limit_fit_a_terminal() {
+        let text = text(Curve::Short);
+        let plain = plain(&text);
+        assert!(plain.lines().all(|line| line.chars().count() <= 80), "{plain}");
+        insta::assert_snapshot!(plain);
+    }
+
+    #[test]
+    fn every_trial_and_deviation_is_told_on_request() {
+        insta::assert_snapshot!(plain(&text(Curve::Trials)));
+    }
+
+    #[test]
+    fn shares_have_no_more_digits_than_they_need() {
+        let shown: Vec<_> = [0.0, 0.001, 0.01, 0.123, 0.009_5, 1.0].map(percent).into();
+        assert_eq!(shown, ["0 %", "0.1 %", "1 %", "12.3 %", "0.95 %", "100 %"]);
+    }
+}

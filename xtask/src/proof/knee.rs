@@ -123,9 +123,7 @@ fn holds(goal: &GoalResult, rate: f64, most_width: f64) -> bool {
 fn told(goal: &GoalResult, rate: f64) -> String {
     let truth = rate / (1.0 - goal.goal.loss_ratio);
     let share = |bound: Option<measurement::BitRate>| {
-        bound.map_or("-".to_owned(), |rate| {
-            format!("{:.4}", rate.bits_per_second() as f64 / truth)
-        })
+        bound.map_or("-".to_owned(), |rate| format!("{:.4}", rate.bits_per_second() as f64 / truth))
     };
     let loss = goal.goal.loss_ratio * 100.0;
     format!("{loss} %: {}..{} of the truth", share(goal.lower), share(goal.upper))
@@ -179,7 +177,8 @@ fn collapse(under_test: &UnderTest, name: &'static str) -> Result<Outcome> {
     let _server = bed.serve("")?;
     let record = search(&bed, "--loss 0,1% --width 5%")?;
     let collapses = record.remarks.iter().any(|remark| remark.contains("collapses"));
-    let is_knee = record.limit == SearchLimit::Knee && record.goals.iter().any(|one| one.lower.is_some());
+    let is_knee =
+        record.limit == SearchLimit::Knee && record.goals.iter().any(|one| one.lower.is_some());
     let bounds = record.goals.first().and_then(|goal| goal.lower.zip(goal.upper));
     let bounds = bounds.map(|(lower, upper)| format!("{lower}..{upper}")).unwrap_or_default();
     let seen = format!("{:?}; {bounds}; {}", record.limit, record.remarks.join("; "));

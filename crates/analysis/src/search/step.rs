@@ -83,9 +83,9 @@ impl Step<'_> {
         }
         let is_last = lower.is_some_and(|lower| self.are_close(lower, load))
             || upper.is_some_and(|upper| self.are_close(load, upper))
-            || self.about().is_some_and(|about| {
-                (load as f64 / about - 1.0).abs() <= self.goal.width_ratio
-            });
+            || self
+                .about()
+                .is_some_and(|about| (load as f64 / about - 1.0).abs() <= self.goal.width_ratio);
         let length = if is_last { self.full_length(load) } else { self.length(lower, upper) };
         Some(self.trial(load, length))
     }
@@ -99,11 +99,15 @@ impl Step<'_> {
         match (low, high) {
             (Some(low), _) if low >= about => {
                 let up = low * wider(above.saturating_sub(1));
-                Some(high.map_or(up, |high| if up * (1.0 + width) < high { up } else { halfway(low, high) }))
+                Some(high.map_or(up, |high| {
+                    if up * (1.0 + width) < high { up } else { halfway(low, high) }
+                }))
             }
             (_, Some(high)) if high <= about => {
                 let down = high / wider(below.saturating_sub(1));
-                Some(low.map_or(down, |low| if down > low * (1.0 + width) { down } else { halfway(low, high) }))
+                Some(low.map_or(down, |low| {
+                    if down > low * (1.0 + width) { down } else { halfway(low, high) }
+                }))
             }
             // The throughput is to lie in the middle of the last two loads.
             (Some(low), _) if low >= about / (1.0 + width * NEAR) => Some(low * (1.0 + width)),

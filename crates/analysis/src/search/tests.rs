@@ -32,7 +32,11 @@ fn outside(device: &Device, result: &GoalResult) -> Option<f64> {
 fn assert_found(device: &Device, found: &Found) {
     for result in &found.results {
         let outside = outside(device, result);
-        assert!(outside.is_some_and(|outside| outside <= TOLERANCE), "{outside:?} {device:?}\n{}", found.told());
+        assert!(
+            outside.is_some_and(|outside| outside <= TOLERANCE),
+            "{outside:?} {device:?}\n{}",
+            found.told()
+        );
         assert_eq!(result.end, GoalEnd::Width, "{device:?}\n{}", found.told());
     }
     assert!(found.took() <= LIMITS.budget, "{:?}\n{}", found.took(), found.told());
@@ -146,7 +150,11 @@ fn a_disturbed_trial_is_repeated_but_not_for_ever() {
         assert!(found.took() <= LIMITS.budget);
         if share < 1.0 {
             let result = &found.results[0];
-            assert!(outside(&DEVICE, result).is_some_and(|out| out < TOLERANCE), "{}", found.told());
+            assert!(
+                outside(&DEVICE, result).is_some_and(|out| out < TOLERANCE),
+                "{}",
+                found.told()
+            );
         }
     }
 }

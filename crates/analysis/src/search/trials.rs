@@ -122,7 +122,11 @@ impl Trials {
             let of_load = spared.iter().filter(|one| one.load == point.load).count();
             let may = spared.len() < MOST_SPARED && of_load < MOST_SPARED_OF_A_LOAD;
             let is_spared = may && point.is_spared();
-            if is_spared { spared.push(*point) } else { counted.push(*point) }
+            if is_spared {
+                spared.push(*point)
+            } else {
+                counted.push(*point)
+            }
             again = is_spared.then_some(*point);
         }
         Self { all, counted, again }
@@ -180,7 +184,11 @@ impl Trials {
     }
 
     /// The trials at two bounds, between them and within a width of them.
-    pub(super) fn near(&self, bounds: (Option<BitRate>, Option<BitRate>), width: f64) -> Vec<Point> {
+    pub(super) fn near(
+        &self,
+        bounds: (Option<BitRate>, Option<BitRate>),
+        width: f64,
+    ) -> Vec<Point> {
         let (lower, upper) = (bounds.0.or(bounds.1), bounds.1.or(bounds.0));
         let (Some(lower), Some(upper)) = (lower, upper) else { return Vec::new() };
         let least = lower.bits_per_second() as f64 / (1.0 + width);

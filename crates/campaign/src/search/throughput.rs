@@ -178,7 +178,6 @@ impl Search for Throughput {
     }
 }
 
-
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
@@ -194,3 +193,67 @@ const DEVIATIONS: [&str; 6] = [
     "full-length trials are longer, up to fourfold, where a token bucket or few datagrams hide loss",
     "a failed trial that its stamp calls disturbed is repeated, twice a load and eight times in all",
 ];
+
+#[cfg(test)]
+mod tests {
+    use measurement::{GoalEnd, RuleId, Transport};
+
+    use super::*;
+    use crate::search::tests::{failed, plan, run, udp};
+
+    fn search() -> Throughput {
+        let rate = BitRate::from_bits_per_second;
+        let limits = SearchLimits {
+            start: rate(10_000_000),
+            min: rate(100_000),
+            max: rate(10_000_000_000),
+            budget: Duration::from_secs(60),
+            datagram_bytes: Some(1_250),
+        };
+        Throughput::new(plan(Transport::Udp), vec![SearchGoal::of_loss(0.0)], limits)
+    }
+
+    #[test]
+    fn a_search_ends_with_the_bounds_and_the_record_of_the_limit() {
+        let mut search = search();
+        let (done, end) =
+            run(&mut search, |task| Ok(udp(task, |sent| sent.saturating_sub(100_000_000))));
+        assert_eq!((end, done.len()), (Next::Done, search.trials().len()));
+        let record = search.record(BTreeMap::new());
+        let goal = record.goals[0];
+        assert_eq!((goal.end, record.limit), (GoalEnd::Width, SearchLimit::Knee));
+        let (lower, upper) = (goal.lower.expect("one"), goal.upper.expect("one"));
+        let truth = BitRate::from_bits_per_second(100_000_000);
+        assert!(lower <= truth && truth <= upper, "{lower} {upper}");
+        let evidence = record.evidence.expect("a load failed");
+        let above = evidence.trials.rate.as_ref().and_then(|search| search.above.as_ref());
+        assert!(above.is_some_and(|above| above.plan.asked() > Some(upper)));
+        let verdict = evidence.judgement.and_then(|judgement| judgement.verdict);
+        assert_eq!(verdict.expect("one").findings[0].rule, RuleId::PathRateLimit);
+    }
+
+    #[test]
+    fn streams_share_a_load_and_what_a_stall_held_up_is_repaid() {
+        let mut search = search();
+        let mut draft = PlanDraft::from(search.plan.clone());
+        draft.streams = 4;
+        search.plan = draft.check().expect("a plan");
+        let Next::Run(task) = search.next(&[]) else { panic!("a trial is due") };
+        let options = &task.row.plan.options;
+        assert_eq!(options.rate, Some(BitRate::from_bits_per_second(2_500_000)));
+        assert_eq!(options.pacing, Pacing::Repay);
+    }
+
+    #[test]
+    fn a_test_that_fails_ends_the_search_with_what_is_known() {
+        let mut search = search();
+        let mut left = 3;
+        let (done, end) = run(&mut search, |task| {
+            left -= 1;
+            if left > 0 { Ok(udp(task, |_| 0)) } else { failed() }
+        });
+        assert_eq!((end, done.len()), (Next::Stop, 3));
+        assert!(search.is_broken());
+        assert_eq!(search.record(BTreeMap::new()).trials.len(), 2);
+    }
+}

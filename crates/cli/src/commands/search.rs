@@ -30,8 +30,7 @@ pub(crate) fn run(flags: &SearchFlags) -> anyhow::Result<ExitCode> {
         output::check_writable(file)?;
     }
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let request =
-        flags.server.request(plan.clone(), flags.load.cpus.as_ref(), &flags.output.tag);
+    let request = flags.server.request(plan.clone(), flags.load.cpus.as_ref(), &flags.output.tag);
     let search = Throughput::new(plan, goals, limits(flags));
     let mut shown = Shown::new(search, format, flags);
     let mut monitor = ();

@@ -63,7 +63,7 @@ impl Screen {
 const WITHOUT_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{options}{after-help}";
 const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-help}";
 
-const SCREENS: [Screen; 5] = [
+const SCREENS: [Screen; 6] = [
     Screen {
         command: "",
         usage: "linerate <COMMAND> [OPTIONS]",
@@ -164,5 +164,28 @@ Examples:
   linerate latency 10.0.0.2 --only udp,load
   linerate latency 10.0.0.2 --only tcp --request 1 --response 1K -P 8
 All options: linerate latency --help",
+    },
+    Screen {
+        command: "search",
+        usage: "linerate search <HOST[:PORT]> [OPTIONS]",
+        options: &[
+            ("loss", "Loss that may be, a goal each [default: 0,0.1%,1%]"),
+            ("width", "How far bounds may be apart [default: 1%]"),
+            ("final_trial", "Duration of a trial at a bound [default: 1s]"),
+            ("budget", "Time for all trials [default: 20s]"),
+            ("tcp", "Paced TCP in place of UDP"),
+            ("receive", "From the server to here"),
+            ("streams", "Parallel streams, which share the load [default: 1]"),
+            ("length", "Bytes per datagram"),
+            ("max_rate", "The highest load that is tried, e.g. 500M"),
+            ("json", "Print the record as JSON; -o FILE: to a file, too"),
+            ("verbose", "Show every trial"),
+        ],
+        examples: "\
+Examples:
+  linerate search 10.0.0.2
+  linerate search 10.0.0.2 --loss 0 --width 2%
+  linerate search 10.0.0.2 --tcp -R
+All options: linerate search --help",
     },
 ];

@@ -74,7 +74,7 @@ pub(super) fn instead(command: &str, option: &str) -> Option<String> {
     }
     let own = super::command();
     let of_test = own.find_subcommand(TEST).and_then(|test| named(test, option));
-    if let (LATENCY | DIAGNOSE, Some(arg)) = (command, of_test) {
+    if let (LATENCY | SEARCH | DIAGNOSE, Some(arg)) = (command, of_test) {
         return Some(format!("type linerate test HOST {}", typed(arg, option)));
     }
     let theirs = Iperf3Flags::command();
@@ -82,10 +82,10 @@ pub(super) fn instead(command: &str, option: &str) -> Option<String> {
     let (heading, typed) = (arg.get_help_heading().unwrap_or_default(), typed(arg, option));
     Some(match (command, heading) {
         (SERVE, "Client only") => format!("that is for clients: type linerate test HOST {typed}"),
-        (TEST | LATENCY | DIAGNOSE, "Server only") => {
+        (TEST | LATENCY | SEARCH | DIAGNOSE, "Server only") => {
             format!("that is for servers: type linerate iperf3 -s {typed}")
         }
-        (TEST | LATENCY | DIAGNOSE, _) => {
+        (TEST | LATENCY | SEARCH | DIAGNOSE, _) => {
             format!("that is an option of iperf3: type linerate iperf3 -c HOST {typed}")
         }
         (SERVE, _) => format!("that is an option of iperf3: type linerate iperf3 -s {typed}"),
@@ -118,7 +118,8 @@ const TEST: &str = "test";
 const LATENCY: &str = "latency";
 const DIAGNOSE: &str = "diagnose";
 const SERVE: &str = "serve";
-const CLIENTS: &[&str] = &[TEST, LATENCY, DIAGNOSE];
+const SEARCH: &str = "search";
+const CLIENTS: &[&str] = &[TEST, LATENCY, SEARCH, DIAGNOSE];
 /// Options of the program itself.
 const OWN: [&str; 5] = ["-h", "--help", "-V", "--version", "--color"];
 
@@ -134,9 +135,11 @@ const NAMES: [(&str, &[&str]); 7] = [
 ];
 
 /// Options of iperf3 that ask for what is always so here: the command, their names.
-const NO_EFFECT: [(&str, &str, Option<char>); 5] = [
+const NO_EFFECT: [(&str, &str, Option<char>); 7] = [
     (TEST, "forceflush", None),
     (LATENCY, "forceflush", None),
+    (SEARCH, "forceflush", None),
+    (SEARCH, "udp", Some('u')),
     (SERVE, "forceflush", None),
     (SERVE, "server", Some('s')),
     (TEST, "udp-counters-64bit", None),
@@ -147,13 +150,24 @@ const INSTEAD: &[(&[&str], &[&str], &str)] = &[
     (CLIENTS, &["-s", "--server"], "type linerate serve on the server"),
     (CLIENTS, &["--sctp", "-X", "--xbind", "--nstreams"], "there is no SCTP: leave it out"),
     (CLIENTS, &["--logfile"], "type > FILE at the end, or --output FILE for the record as JSON"),
-    (&[LATENCY, DIAGNOSE], &["-f"], "units follow the size; type --json for bit/s"),
+    (&[SEARCH], &["-t", "--time"], "type --budget for all trials, --final-trial for one"),
+    (
+        &[SEARCH],
+        &["-b", "--rate", "--bitrate", "--bandwidth"],
+        "type --max-rate for a highest load",
+    ),
+    (&[SEARCH], &["--bidir"], "type -R for the other direction; both at once have no one load"),
+    (&[LATENCY, SEARCH, DIAGNOSE], &["-f"], "units follow the size; type --json for bit/s"),
     (&[TEST], &["-d", "--debug", "--dualtest"], "type --bidir for both directions, -v for details"),
     (&[TEST], &["-r", "--tradeoff"], "leave it out: without --bidir directions run in turn"),
     (&[TEST], &["--gsro"], "type --engine gso,gro"),
     (&[TEST], &["--skip-rx-copy"], "type --engine msg-trunc"),
-    (&[TEST, LATENCY], &["-T", "--title", "--extra-data"], "type --tag title=TEXT"),
-    (&[TEST, LATENCY], &["-A", "--affinity"], "type --cpus 2, or linerate iperf3 -c HOST -A 2,3"),
+    (&[TEST, LATENCY, SEARCH], &["-T", "--title", "--extra-data"], "type --tag title=TEXT"),
+    (
+        &[TEST, LATENCY, SEARCH],
+        &["-A", "--affinity"],
+        "type --cpus 2, or linerate iperf3 -c HOST -A 2,3",
+    ),
     (&[LATENCY], &["-b", "--rate", "--bitrate"], "type --every 1ms for a rate of requests"),
     (&[LATENCY], &["-l", "--length"], "type --request SIZE and --response SIZE"),
     (&[SERVE], &["-D", "--daemon"], "type linerate serve & or run it as a systemd service"),

@@ -354,6 +354,7 @@ fn help_is_for_people() {
         "serve",
         "test",
         "latency",
+        "search",
         "demo",
         "diagnose",
         "explain",

@@ -22,6 +22,7 @@ mod interruptions;
 mod latency;
 mod many;
 mod rates;
+mod search;
 mod service;
 mod serving;
 mod several;

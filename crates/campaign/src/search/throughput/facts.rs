@@ -35,11 +35,7 @@ pub(super) fn of(
 
 /// The rate at which the payload arrived in the second half, by the receiver's pulses; none: there
 /// are too few, or it did not arrive more slowly in the end.
-fn sustained(
-    record: &TestRecord,
-    outcome: &DirectionOutcome,
-    lasts: Duration,
-) -> Option<BitRate> {
+fn sustained(record: &TestRecord, outcome: &DirectionOutcome, lasts: Duration) -> Option<BitRate> {
     let pulses = record.pulses.iter().chain(&record.reported.pulses);
     let pulse = pulses.into_iter().find(|pulse| !pulse.sender && !pulse.bytes.is_empty())?;
     let rate = second_half(pulse, lasts)?;
