@@ -11,6 +11,7 @@ use measurement::{HostEvidence, Judgement, Page, RateSearch, TestRecord, Verdict
 mod accounts;
 mod attribution;
 mod bottleneck;
+pub mod calc;
 #[cfg(test)]
 mod consistency;
 mod deciding;

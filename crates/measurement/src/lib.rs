@@ -71,5 +71,5 @@ pub use search::{
     GoalEnd, GoalResult, SearchEvent, SearchGoal, SearchLimit, SearchRecord, SearchTrial,
     TrialPurpose,
 };
-pub use units::{BitRate, ByteSize, Timestamp};
+pub use units::{BitRate, ByteSize, PerSecond, Timestamp};
 pub use verdict::{Attribution, Certainty, Conclusion, Verdict, Work};

@@ -7,8 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 mod parse;
+mod per_second;
 
 pub use parse::{UnitError, parse_count, parse_duration};
+pub use per_second::PerSecond;
 
 /// A rate in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
