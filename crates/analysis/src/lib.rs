@@ -18,6 +18,7 @@ mod deciding;
 mod evidence;
 mod facts;
 mod framing;
+mod knee;
 mod ledger;
 mod requirements;
 mod rows;
@@ -34,6 +35,7 @@ mod words;
 
 pub use attribution::of_profile as attribute;
 pub use deciding::Deciding;
+pub use knee::knee;
 pub use requirements::Requirements;
 pub use spread::spread;
 
