@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 use measurement::RecordSet;
 
+mod csv;
 mod details;
 mod diagnosis;
 mod json;
@@ -17,6 +18,7 @@ mod latency;
 mod open_metrics;
 mod table;
 
+pub use csv::Csv;
 pub use details::Details;
 pub use diagnosis::Diagnosis;
 pub use json::Json;
@@ -66,8 +68,17 @@ pub fn is_json(format: &dyn Export) -> bool {
 }
 
 /// All output formats for records, in the order in which `--help` lists them.
-pub const ALL: [&dyn Export; 8] =
-    [&Table, &Details, &Diagnosis, &Latency::PLAIN, &Json, &JsonCompact, &JsonStream, &OpenMetrics];
+pub const ALL: [&dyn Export; 9] = [
+    &Table,
+    &Details,
+    &Diagnosis,
+    &Latency::PLAIN,
+    &Json,
+    &JsonCompact,
+    &JsonStream,
+    &Csv,
+    &OpenMetrics,
+];
 
 #[cfg(test)]
 mod tests {

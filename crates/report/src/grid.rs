@@ -1,0 +1,237 @@
+//! Tables of quantities ([`Grid`]) as text, JSON and CSV: the same rows in each. Pure: nothing is
+//! computed, and no column is left out of what programs read.
+
+use std::io::{self, Write};
+
+use measurement::units::group_thousands;
+use measurement::{BitRate, ByteSize, PerSecond};
+use serde_json::{Map, Value as Json};
+
+use crate::columns::{Cell, Columns, Emphasis};
+
+/// A table whose cells are quantities with units.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Grid {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Value>>,
+}
+
+/// A column of a [`Grid`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its title for people, e.g. `lost`.
+    pub title: &'static str,
+    /// Its key in JSON and in the first line of CSV, which ends in its unit, e.g. `lost_ratio`.
+    pub key: &'static str,
+}
+
+/// A quantity in a cell. Programs read it as a number in the base unit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// Not known, or not applicable.
+    #[default]
+    Missing,
+    /// A name.
+    Text(String),
+    /// A number of things.
+    Count(u64),
+    /// A size in bytes, which is shown with all digits.
+    Bytes(ByteSize),
+    /// A size in bytes, which is shown with a binary prefix if that takes no digits off it.
+    Size(ByteSize),
+    /// A rate in bit/s.
+    Rate(BitRate),
+    /// Events in a second.
+    PerSecond(PerSecond),
+    /// A share, 0 to 1, which is shown in percent.
+    Share(f64),
+    /// A time in seconds.
+    Seconds(f64),
+}
+
+impl Grid {
+    /// A table of these columns, without rows.
+    pub const fn new(columns: Vec<Column>) -> Self {
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row with a value for each column, in their order.
+    pub fn push(&mut self, row: Vec<Value>) {
+        self.rows.push(row);
+    }
+
+    /// Writes the table for people, each line after `indent` spaces. A column without any value is
+    /// left out.
+    ///
+    /// # Errors
+    /// An error of writing to `out`.
+    pub fn write_text(&self, out: &mut dyn Write, indent: usize) -> io::Result<()> {
+        let mut table = Columns::default();
+        let title = |column: &Column| Cell::new(column.title, Emphasis::Faint);
+        table.push(self.columns.iter().map(title).collect());
+        for row in &self.rows {
+            table.push(row.iter().map(|value| Cell::from(value.shown())).collect());
+        }
+        table.write(out, indent)
+    }
+
+    /// The rows as JSON: an array with an object for each. A value that is missing is left out.
+    pub fn to_json(&self) -> Json {
+        let row = |row: &Vec<Value>| {
+            let members = self.columns.iter().zip(row);
+            let known = members.filter_map(|(column, value)| Some((column.key, value.to_json()?)));
+            Json::Object(known.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
+        };
+        Json::Array(self.rows.iter().map(row).collect())
+    }
+
+    /// Writes the rows as CSV (RFC 4180) with lines that end as on this system: first the keys, then
+    /// a line for each row. A value that is missing is empty.
+    ///
+    /// # Errors
+    /// An error of writing to `out`.
+    pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let keys: Vec<_> = self.columns.iter().map(|column| quoted(column.key)).collect();
+        writeln!(out, "{}", keys.join(","))?;
+        for row in &self.rows {
+            let cells: Vec<_> = row.iter().map(Value::to_csv).collect();
+            writeln!(out, "{}", cells.join(","))?;
+        }
+        Ok(())
+    }
+}
+
+impl Value {
+    /// A value that may not be known.
+    pub fn known<T>(value: Option<T>, kind: impl FnOnce(T) -> Self) -> Self {
+        value.map_or(Self::Missing, kind)
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Missing => String::new(),
+            Self::Text(text) => text.clone(),
+            Self::Count(count) => group_thousands(*count),
+            Self::Bytes(size) => format!("{} B", group_thousands(size.bytes())),
+            Self::Size(size) => exact(*size),
+            Self::Rate(rate) => rate.to_string(),
+            Self::PerSecond(events) => events.to_string(),
+            Self::Share(share) => percent(*share),
+            Self::Seconds(seconds) => time(*seconds),
+        }
+    }
+
+    fn to_json(&self) -> Option<Json> {
+        Some(match self {
+            Self::Missing => return None,
+            Self::Text(text) => text.clone().into(),
+            Self::Count(count) => (*count).into(),
+            Self::Bytes(size) | Self::Size(size) => size.bytes().into(),
+            Self::Rate(rate) => rate.bits_per_second().into(),
+            Self::PerSecond(events) => events.get().into(),
+            Self::Share(number) | Self::Seconds(number) => (*number).into(),
+        })
+    }
+
+    fn to_csv(&self) -> String {
+        match self.to_json() {
+            None => String::new(),
+            Some(Json::String(text)) => quoted(&text),
+            Some(number) => number.to_string(),
+        }
+    }
+}
+
+/// A size with all of its digits: `64 KiB`, `1,448 B`.
+pub(crate) fn exact(size: ByteSize) -> String {
+    let (mut number, mut unit) = (size.bytes(), "B");
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if number == 0 || !number.is_multiple_of(1024) {
+            break;
+        }
+        (number, unit) = (number / 1024, next);
+    }
+    format!("{} {unit}", group_thousands(number))
+}
+
+/// A field of CSV: in quotes where it has a character that separates (RFC 4180, section 2).
+fn quoted(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_owned()
+}
+
+/// `0 %`, `0.015 %`, `2.30 %`, `97.5 %`, `100 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        percent if percent <= 0.0 => "0 %".to_owned(),
+        percent if percent < 0.1 => format!("{percent:.3} %"),
+        percent if percent < 10.0 => format!("{percent:.2} %"),
+        percent if percent < 99.95 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+/// `30.5 ns`, `12.3 us`, `1.23 ms`, `4.56 s`.
+fn time(seconds: f64) -> String {
+    let (number, unit) = match seconds {
+        seconds if seconds < 1e-6 => (seconds * 1e9, "ns"),
+        seconds if seconds < 1e-3 => (seconds * 1e6, "us"),
+        seconds if seconds < 1.0 => (seconds * 1e3, "ms"),
+        seconds => (seconds, "s"),
+    };
+    let decimals = if number < 9.995 { 2 } else { usize::from(number < 99.95) };
+    format!("{number:.decimals$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        let column = |(title, key)| Column { title, key };
+        let columns = [
+            ("path", "path"),
+            ("rate", "rate_bits_per_second"),
+            ("lost", "lost_ratio"),
+            ("-", "x"),
+        ];
+        let mut grid = Grid::new(columns.map(column).to_vec());
+        let rate = Value::Rate(BitRate::from_bits_per_second(941_400_000));
+        let name = Value::Text("a \"b\", c".to_owned());
+        grid.push(vec![name, rate, Value::Share(0.0015), Value::Missing]);
+        grid.push(vec![Value::Text("d".into()), Value::Missing, Value::Share(0.0), Value::Missing]);
+        grid
+    }
+
+    #[test]
+    fn the_same_rows_are_text_json_and_csv() {
+        let mut text = Vec::new();
+        grid().write_text(&mut text, 0).expect("a vector takes all");
+        let text = String::from_utf8(text).expect("text").replace("\u{1b}[2m", "");
+        let text = text.replace("\u{1b}[0m", "");
+        let second = format!("d{}0 %", " ".repeat(28));
+        let head = "path               rate     lost\na \"b\", c   941.4 Mbit/s   0.15 %";
+        assert_eq!(text, format!("{head}\n{second}\n"));
+        let json = grid().to_json().to_string();
+        let first = r#"{"path":"a \"b\", c","rate_bits_per_second":941400000,"lost_ratio":0.0015}"#;
+        assert_eq!(json, format!("[{first},{{\"path\":\"d\",\"lost_ratio\":0.0}}]"));
+        let mut csv = Vec::new();
+        grid().write_csv(&mut csv).expect("a vector takes all");
+        assert_eq!(
+            String::from_utf8(csv).expect("text"),
+            "path,rate_bits_per_second,lost_ratio,x\n\"a \"\"b\"\", c\",941400000,0.0015,\nd,,0.0,\n"
+        );
+    }
+
+    #[test]
+    fn quantities_have_three_digits() {
+        let shown = [0.0, 0.000_15, 0.023, 0.975, 0.9999].map(percent);
+        assert_eq!(shown, ["0 %", "0.015 %", "2.30 %", "97.5 %", "100 %"]);
+        let sizes = [0, 1_448, 65_536, 3 << 20].map(|bytes| exact(ByteSize::from_bytes(bytes)));
+        assert_eq!(sizes, ["0 B", "1,448 B", "64 KiB", "3 MiB"]);
+        assert_eq!([30.5e-9, 1.234e-3, 56.0].map(time), ["30.5 ns", "1.23 ms", "56.0 s"]);
+    }
+}

@@ -1,0 +1,313 @@
+//! A sweep: points over one or two axes, as a table and as pictures of curves.
+
+use std::io::{self, Write};
+
+use measurement::{BitRate, ByteSize, DirectionOutcome, TestRecord};
+
+use crate::Glyphs;
+use crate::export::Audience;
+use crate::grid::{Column, Grid, Value, exact, percent};
+use crate::measured;
+use crate::plot::{Axis, Bars, Curve, Plot, Scale, Side, Unit};
+
+/// The points of a sweep, and its axes.
+#[derive(Clone, Debug)]
+pub struct Sweep<'a> {
+    /// One axis or two.
+    pub axes: Vec<Dimension>,
+    /// The points that have a result, in the order of their settings.
+    pub points: Vec<Point<'a>>,
+    /// Part of the first axis that is drawn once more, between two of its settings: where the curve
+    /// bends. None: no such part.
+    pub bend: Option<(u64, u64)>,
+}
+
+/// An axis of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// Its title, e.g. `buffer`.
+    pub title: &'static str,
+    /// Its key in CSV, which ends in its unit, e.g. `buffer_bytes`.
+    pub key: &'static str,
+    /// Unit of its numbers. None: its settings are names.
+    pub unit: Option<Unit>,
+    /// Whether packets in a second are the first thing to see over it.
+    pub shows_packets: bool,
+}
+
+/// A setting of an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// A number in the base unit of the axis.
+    Number(u64),
+    /// A name, e.g. of a congestion control.
+    Name(String),
+}
+
+/// A point of a sweep: its settings, one for each axis, and the record of its test.
+#[derive(Clone, Debug)]
+pub struct Point<'a> {
+    /// The settings, in the order of the axes.
+    pub settings: Vec<Setting>,
+    /// The record.
+    pub record: &'a TestRecord,
+}
+
+/// What a test came to, in a few words: `9.998 Mbit/s, 863 /s, 0 % lost`.
+pub fn summary(record: &TestRecord) -> String {
+    let each = record.outcome.directions.iter().map(|outcome| {
+        let rate = outcome.headline().map(|moved| moved.rate.to_string());
+        let packets = measured::packets(record, outcome).map(|packets| packets.to_string());
+        let lost = measured::loss(outcome).map(|share| format!("{} lost", percent(share)));
+        let parts: Vec<_> = [rate, packets, lost].into_iter().flatten().collect();
+        parts.join(", ")
+    });
+    each.collect::<Vec<_>>().join(" and ")
+}
+
+impl Sweep<'_> {
+    /// A row for each point and direction. People are spared columns that tell nothing new.
+    pub fn grid(&self, audience: Audience) -> Grid {
+        let for_all = audience == Audience::Programs;
+        let has_ways = for_all && self.axes.iter().all(|axis| axis.key != measured::DIRECTION.key)
+            || self.outcomes().any(|(point, _)| point.record.outcome.directions.len() > 1);
+        let is_told =
+            |column: &Column| for_all || column.key != measured::ASKED || self.asks_else();
+        let mut columns: Vec<_> = self.axes.iter().map(Dimension::column).collect();
+        columns.extend(has_ways.then_some(measured::DIRECTION));
+        columns.extend(measured::COLUMNS.into_iter().filter(is_told));
+        let mut grid = Grid::new(columns);
+        for (point, outcome) in self.outcomes() {
+            let mut row: Vec<_> = self.settings(point).collect();
+            row.extend(has_ways.then(|| measured::direction(outcome)));
+            let values = measured::COLUMNS.iter().zip(measured::values(point.record, outcome));
+            row.extend(values.filter(|(column, _)| is_told(column)).map(|(_, value)| value));
+            grid.push(row);
+        }
+        grid
+    }
+
+    fn outcomes(&self) -> impl Iterator<Item = (&Point<'_>, &DirectionOutcome)> {
+        let each = self.points.iter();
+        each.flat_map(|point| point.record.outcome.directions.iter().map(move |one| (point, one)))
+    }
+
+    /// Whether a rate was asked that is none of the settings.
+    fn asks_else(&self) -> bool {
+        self.outcomes().any(|(point, outcome)| {
+            let is_setting =
+                |rate: BitRate| point.settings.contains(&Setting::Number(rate.bits_per_second()));
+            outcome.asked.is_some_and(|rate| !is_setting(rate))
+        })
+    }
+
+    /// Writes the pictures of the curves in `width` columns, each after an empty line. Nothing: there
+    /// are fewer than two points.
+    ///
+    /// # Errors
+    /// An error of writing to `out`.
+    pub fn write_pictures(
+        &self,
+        width: usize,
+        glyphs: Glyphs,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        if self.points.len() < 2 {
+            return Ok(());
+        }
+        let Some((axis, unit)) = self.axes.iter().find_map(|axis| Some((axis, axis.unit?))) else {
+            writeln!(out)?;
+            return self.bars().write(width, glyphs, out);
+        };
+        let plot = self.picture(axis, unit);
+        writeln!(out)?;
+        plot.write(width, glyphs, out)?;
+        let Some((from, to)) = self.bend else { return Ok(()) };
+        writeln!(out, "\nnear the knee:")?;
+        plot.between(from as f64, to as f64).write(width, glyphs, out)
+    }
+
+    fn picture(&self, axis: &Dimension, unit: Unit) -> Plot {
+        let rate = Quantity::new("delivered", Unit::BitsPerSecond, |_, moved| {
+            Some(moved.headline()?.rate.bits_per_second() as f64)
+        });
+        if axis.shows_packets {
+            let packets = Quantity::new("packets", Unit::PerSecond, |record, moved| {
+                Some(measured::packets(record, moved)?.get())
+            });
+            return self.plot(axis, unit, &packets, &rate);
+        }
+        let lost = Quantity::new("lost", Unit::Share, |_, moved| measured::loss(moved));
+        self.plot(axis, unit, &rate, &lost)
+    }
+
+    /// One or two quantities over an axis. Where there are several curves of the first, the second
+    /// is not drawn, nor where it is zero.
+    fn plot(&self, axis: &Dimension, unit: Unit, first: &Quantity, second: &Quantity) -> Plot {
+        let curves = self.curves(axis, first);
+        let beside = (curves.len() == 1).then(|| (second, self.curves(axis, second)));
+        let is_any = |curve: &Curve| curve.points.iter().any(|(_, value)| *value > 0.0);
+        let beside = beside.filter(|(_, curves)| curves.iter().any(is_any));
+        let alone = beside.is_none() && curves.len() == 1;
+        let named = |quantity: &Quantity, curve: Curve, side| {
+            let several = !curve.name.is_empty();
+            let name = if several || alone { curve.name } else { quantity.title.to_owned() };
+            Curve { name, side, ..curve }
+        };
+        let axis_of = |quantity: &Quantity| Axis {
+            title: quantity.title.to_owned(),
+            unit: quantity.unit,
+            scale: Scale::FromZero,
+        };
+        let mut all: Vec<_> =
+            curves.into_iter().map(|curve| named(first, curve, Side::Left)).collect();
+        let right = beside.map(|(second, curves)| {
+            all.extend(curves.into_iter().map(|curve| named(second, curve, Side::Right)));
+            axis_of(second)
+        });
+        let x = Axis { title: axis.title.to_owned(), unit, scale: self.scale(axis) };
+        Plot { x, left: axis_of(first), right, curves: all }
+    }
+
+    /// A curve for each setting of the other axis, and for each direction.
+    fn curves(&self, axis: &Dimension, quantity: &Quantity) -> Vec<Curve> {
+        let at = self.axes.iter().position(|one| one == axis).unwrap_or(0);
+        let mut curves: Vec<Curve> = Vec::new();
+        for point in &self.points {
+            let Some(Setting::Number(x)) = point.settings.get(at) else { continue };
+            let directions = &point.record.outcome.directions;
+            for outcome in directions {
+                let name = self.name(point, at, (directions.len() > 1).then_some(outcome));
+                let at = curves.iter().position(|curve| curve.name == name).unwrap_or_else(|| {
+                    curves.push(Curve { name, points: Vec::new(), side: Side::Left });
+                    curves.len() - 1
+                });
+                let value = (quantity.of)(point.record, outcome);
+                curves[at].points.extend(value.map(|value| (*x as f64, value)));
+            }
+        }
+        for curve in &mut curves {
+            curve.points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        }
+        curves
+    }
+
+    /// `streams 4, send`; empty: there is one curve.
+    fn name(&self, point: &Point<'_>, axis: usize, way: Option<&DirectionOutcome>) -> String {
+        let others = self.axes.iter().zip(&point.settings).enumerate();
+        let others = others.filter(|(index, _)| *index != axis);
+        let mut names: Vec<_> = others.map(|(_, (axis, setting))| axis.titled(setting)).collect();
+        names.extend(way.map(|outcome| outcome.direction.to_string()));
+        names.join(", ")
+    }
+
+    /// By the logarithm if that spaces the settings more evenly.
+    fn scale(&self, axis: &Dimension) -> Scale {
+        let at = self.axes.iter().position(|one| one == axis).unwrap_or(0);
+        let numbers = self.points.iter().filter_map(|point| match point.settings.get(at) {
+            Some(Setting::Number(number)) => Some(*number as f64),
+            _ => None,
+        });
+        let mut numbers: Vec<_> = numbers.collect();
+        numbers.sort_by(f64::total_cmp);
+        numbers.dedup();
+        let unevenness = |of: fn(f64) -> f64| {
+            let gaps = numbers.windows(2).map(|pair| of(pair[1]) - of(pair[0]));
+            let (least, most) = gaps.fold((f64::MAX, 0.0), |(least, most): (f64, f64), gap| {
+                (least.min(gap), most.max(gap))
+            });
+            most / least
+        };
+        let is_positive = numbers.first().is_some_and(|least| *least > 0.0);
+        let is_even = is_positive && unevenness(f64::ln) < unevenness(|number| number);
+        if is_even { Scale::Logarithmic } else { Scale::Linear }
+    }
+
+    /// A bar for each point and direction.
+    fn bars(&self) -> Bars {
+        let mut bars = Bars { bars: Vec::new() };
+        for point in &self.points {
+            let directions = &point.record.outcome.directions;
+            for outcome in directions {
+                let settings = point.settings.iter().map(Setting::text);
+                let way = (directions.len() > 1).then(|| outcome.direction.to_string());
+                let name = settings.chain(way).collect::<Vec<_>>().join(", ");
+                let rate = outcome.headline().map_or(0, |moved| moved.rate.bits_per_second());
+                let shown = BitRate::from_bits_per_second(rate).to_string();
+                bars.bars.push((name, rate as f64, shown));
+            }
+        }
+        bars
+    }
+
+    fn settings<'b>(&'b self, point: &'b Point<'_>) -> impl Iterator<Item = Value> + 'b {
+        self.axes.iter().zip(&point.settings).map(|(axis, setting)| axis.value(setting))
+    }
+}
+
+/// A quantity of a direction of a test.
+struct Quantity {
+    title: &'static str,
+    unit: Unit,
+    of: fn(&TestRecord, &DirectionOutcome) -> Option<f64>,
+}
+
+impl Quantity {
+    const fn new(
+        title: &'static str,
+        unit: Unit,
+        of: fn(&TestRecord, &DirectionOutcome) -> Option<f64>,
+    ) -> Self {
+        Self { title, unit, of }
+    }
+}
+
+impl Dimension {
+    const fn column(&self) -> Column {
+        Column { title: self.title, key: self.key }
+    }
+
+    /// A setting as people read it, with its unit: `10.00 Mbit/s`, `cubic`.
+    pub fn show(&self, setting: &Setting) -> String {
+        match (self.unit, setting) {
+            (Some(Unit::BitsPerSecond), Setting::Number(0)) => "unlimited".to_owned(),
+            (Some(Unit::BitsPerSecond), Setting::Number(bits)) => {
+                BitRate::from_bits_per_second(*bits).to_string()
+            }
+            (Some(Unit::Bytes), Setting::Number(bytes)) => exact(ByteSize::from_bytes(*bytes)),
+            (_, setting) => setting.text(),
+        }
+    }
+
+    fn titled(&self, setting: &Setting) -> String {
+        match setting {
+            Setting::Name(name) => name.clone(),
+            Setting::Number(_) => format!("{} {}", self.title, self.show(setting)),
+        }
+    }
+
+    fn value(&self, setting: &Setting) -> Value {
+        match (self.unit, setting) {
+            (_, Setting::Name(name)) => Value::Text(name.clone()),
+            (Some(Unit::BitsPerSecond), Setting::Number(bits)) => {
+                Value::Rate(BitRate::from_bits_per_second(*bits))
+            }
+            (Some(Unit::Bytes), Setting::Number(bytes)) => {
+                Value::Size(ByteSize::from_bytes(*bytes))
+            }
+            (_, Setting::Number(number)) => Value::Count(*number),
+        }
+    }
+}
+
+impl Setting {
+    fn text(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Name(name) => name.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
