@@ -9,7 +9,7 @@ use session::SessionError;
 use session::client::{Request, Watching};
 
 use crate::event::{Event, Forward, Monitor};
-use crate::search::{Next, Purpose, RowRate, Search, Task, Trial};
+use crate::search::{self, Next, Purpose, Row, RowRate, Search, Task, Trial};
 
 mod companion;
 mod observed;
@@ -115,9 +115,18 @@ impl<'a> Runner<'a> {
         result
     }
 
+    fn request_of(&self, row: &Row) -> Request {
+        let mut request = Request { plan: row.plan.clone(), ..self.request.clone() };
+        if let Some(cpus) = &row.cpus {
+            request.cpus.clone_from(cpus);
+        }
+        request.tags.extend(row.placement().map(|cpus| (search::CPUS.to_owned(), cpus)));
+        request
+    }
+
     /// A test by all means that were asked for, judged.
     fn measure(&mut self, task: &Task, patience: Duration) -> Result<TestRecord, SessionError> {
-        let request = Request { plan: task.row.plan.clone(), ..self.request.clone() };
+        let request = self.request_of(&task.row);
         let probe = task.row.probe_every.map(|every| LatencyProbe::new(&request, every));
         let interrupts = self.interrupts;
         let monitor = &mut *self.monitor;
@@ -145,7 +154,7 @@ impl<'a> Runner<'a> {
         watching: Watching,
         patience: Duration,
     ) -> Result<TestRecord, SessionError> {
-        let mut request = Request { plan: task.row.plan.clone(), ..self.request.clone() };
+        let mut request = self.request_of(&task.row);
         if watching == Watching::Nothing {
             request.options.watching = Watching::Nothing;
         }

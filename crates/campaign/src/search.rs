@@ -1,5 +1,6 @@
 //! Strategies that decide from the tests so far which test is run next: [`Repeat`], [`Fastest`],
-//! [`Decide`] and [`Throughput`]. They do no I/O; [`Runner::search`](crate::Runner::search) runs the tests.
+//! [`Sweep`], [`Decide`] and [`Throughput`]. They do no I/O; [`Runner::search`](crate::Runner::search)
+//! runs the tests.
 //!
 //! A new strategy is one file in this folder and one line in the list below.
 
@@ -17,11 +18,13 @@ mod fastest;
 mod rate;
 mod repeat;
 mod throughput;
+mod sweep;
 
 pub use decide::Decide;
 pub use fastest::Fastest;
 pub use repeat::Repeat;
 pub use throughput::Throughput;
+pub use sweep::Sweep;
 
 /// A strategy that decides after each test which one to run next, e.g. [`Repeat`].
 /// [`Runner::search`](crate::Runner::search) runs the tests.
@@ -70,6 +73,9 @@ pub struct Row {
     pub rate: RowRate,
     /// Time from one probe of the round-trip time to the next; none: no probe runs beside the test.
     pub probe_every: Option<Duration>,
+    /// CPUs to which the workers of this host are pinned, in place of those of the request; empty:
+    /// they are not pinned. None: those of the request.
+    pub cpus: Option<Vec<usize>>,
 }
 
 /// Where the rate of a row comes from.
@@ -125,7 +131,7 @@ pub struct Trial {
 impl Row {
     /// A row with this plan, without a probe of the round-trip time.
     pub const fn of_plan(plan: TestPlan) -> Self {
-        Self { plan, rate: RowRate::Planned, probe_every: None }
+        Self { plan, rate: RowRate::Planned, probe_every: None, cpus: None }
     }
 
     /// The same row, whose rate trials are to find: UDP without a rate.
@@ -137,8 +143,19 @@ impl Row {
         if is_open { Self { rate: RowRate::ToFind, ..self } } else { self }
     }
 
+    /// The CPUs of the row as its record has them, under the label [`CPUS`]: `0,2`, or `any`. None:
+    /// those of the request, which the record does not have.
+    pub(crate) fn placement(&self) -> Option<String> {
+        let names = self.cpus.as_ref()?.iter().map(usize::to_string).collect::<Vec<_>>();
+        Some(if names.is_empty() { "any".to_owned() } else { names.join(",") })
+    }
+
     /// Whether `record` is one of this row, whatever rate a search found for it.
-    fn is_of(&self, record: &TestRecord) -> bool {
+    pub fn is_of(&self, record: &TestRecord) -> bool {
+        let is_pinned_so = |cpus: String| record.tags.get(CPUS) == Some(&cpus);
+        if !self.placement().is_none_or(is_pinned_so) {
+            return false;
+        }
         if record.trials.rate.is_none() {
             return record.plan == self.plan;
         }
@@ -183,6 +200,9 @@ impl Trial {
         self.result.as_ref().is_ok_and(|record| record.outcome.ending == Ending::Completed)
     }
 }
+
+/// The label of a record for the CPUs to which its row pinned the workers of this host.
+pub(crate) const CPUS: &str = "cpus";
 
 /// The tests that gave a result, or were to.
 fn results(done: &[Trial]) -> impl Iterator<Item = &Trial> {

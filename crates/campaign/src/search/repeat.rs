@@ -58,7 +58,7 @@ impl Search for Repeat {
 }
 
 /// The next trial that finds the rate of a task, or the task at the rate that was found.
-fn at_its_rate(task: &Task, done: &[Trial]) -> Next {
+pub(super) fn at_its_rate(task: &Task, done: &[Trial]) -> Next {
     let is_result = |trial: &Trial| trial.task.purpose.is_result();
     let (before, trials) = done.split_at(done.iter().rposition(is_result).map_or(0, |at| at + 1));
     let choice = RateChoice::new(&task.row.plan, before, trials);
