@@ -1,5 +1,6 @@
 //! One module per command.
 
+pub(crate) mod calc;
 pub(crate) mod capture;
 pub(crate) mod completions;
 pub(crate) mod demo;

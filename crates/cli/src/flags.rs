@@ -7,6 +7,7 @@ use clap::{ArgGroup, ArgMatches, CommandFactory, Error, FromArgMatches, Parser, 
 
 mod brief;
 mod c_numbers;
+mod calc;
 mod capture;
 mod color;
 mod cpus;
@@ -22,6 +23,7 @@ mod iperf3;
 pub(crate) mod iperf3_values;
 mod latency;
 mod packets;
+pub(crate) mod points;
 mod profile;
 mod refusal;
 mod requirements;
@@ -34,6 +36,9 @@ mod values;
 use refusal::Place;
 use server::SERVER;
 
+pub(crate) use calc::{
+    CalcFlags, Calculation, FragmentsFlags, GoodputFlags, Mtus, PacketsFlags, TsoFlags,
+};
 pub(crate) use capture::CaptureFlags;
 pub(crate) use color::Color;
 pub(crate) use demo::DemoFlags;
@@ -166,6 +171,8 @@ pub(crate) enum Command {
     Host(HostFlags),
     /// Write what this host has to a file, to look at it elsewhere
     Capture(CaptureFlags),
+    /// Calculate packets, pages, segments and goodput, without measuring
+    Calc(CalcFlags),
     /// Do what iperf3 would do with these arguments, in its words
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Iperf3 {

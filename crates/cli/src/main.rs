@@ -63,6 +63,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Explain(flags) => commands::explain::run(&flags),
         Command::Host(flags) => commands::host::run(&flags),
         Command::Capture(flags) => commands::capture::run(&flags),
+        Command::Calc(flags) => commands::calc::run(&flags),
         Command::Iperf3 { arguments } => Ok(commands::iperf3::run(arguments)),
         Command::Completions { shell, name } => commands::completions::run(shell, &name),
         Command::Man { command } => commands::man::run(command.as_deref()),
