@@ -12,4 +12,5 @@ pub(crate) mod latency;
 pub(crate) mod man;
 pub(crate) mod search;
 pub(crate) mod serve;
+pub(crate) mod sweep;
 pub(crate) mod test;

@@ -30,6 +30,8 @@ mod requirements;
 mod search;
 mod serve;
 mod server;
+mod sweep;
+pub(crate) mod sweep_axis;
 mod test;
 mod values;
 
@@ -49,6 +51,7 @@ pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
+pub(crate) use sweep::SweepFlags;
 pub(crate) use test::TestFlags;
 
 /// Measures a network path, names what limits it, and says whether to trust the number. The other
@@ -103,6 +106,9 @@ impl Arguments {
             (Command::Search(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Search(Box::new(flags)))
             }
+            (Command::Sweep(flags), Some((_, matches))) => {
+                flags.settle(matches).map(|flags| Command::Sweep(Box::new(flags)))
+            }
             (Command::Diagnose(mut flags), Some((_, matches))) => {
                 flags.target.settle(matches).map(|()| Command::Diagnose(flags))
             }
@@ -136,9 +142,15 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
     if has(&command, "quiet") && has(&command, "verbose") {
         command = command.mut_arg("quiet", |arg| arg.conflicts_with("verbose"));
     }
-    if matches!(command.get_name(), "test" | "latency" | "search") {
+    if matches!(command.get_name(), "test" | "latency" | "search" | "sweep") {
         let usage = format!("linerate {} [OPTIONS] <HOST[:PORT]>", command.get_name());
         command = command.group(ArgGroup::new(SERVER).required(true)).override_usage(usage);
+    }
+    if command.get_name() == "sweep" {
+        let text = "Store each record as a line of JSON in a file when its test has ended";
+        command = command.mut_arg("output", |output| output.help(text).long_help(text));
+        command =
+            command.override_usage("linerate sweep [OPTIONS] --over <AXIS[=LIST]> <HOST[:PORT]>");
     }
     if command.get_name() == "diagnose" {
         // Only who types a host wants traffic.
@@ -161,6 +173,8 @@ pub(crate) enum Command {
     Latency(Box<LatencyFlags>),
     /// Find the highest load without loss, and with a little
     Search(Box<SearchFlags>),
+    /// Test at many rates, sizes, numbers of streams, ..., and draw the curve
+    Sweep(Box<SweepFlags>),
     /// Plant a fault, name it, fix it and prove it, on hosts of its own
     Demo(DemoFlags),
     /// Name what limits this host, or a test against a server

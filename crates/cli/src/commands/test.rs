@@ -83,7 +83,8 @@ fn search(flags: &TestFlags, plans: Vec<TestPlan>) -> Box<dyn Search> {
     }
 }
 
-fn request(flags: &TestFlags, plan: TestPlan) -> Request {
+/// To carry out `plan` as the flags say.
+pub(super) fn request(flags: &TestFlags, plan: TestPlan) -> Request {
     let mut request = flags.server.request(plan, flags.stream.cpus.as_ref(), &flags.output.tag);
     request.options.perf = flags.rows.profile.access();
     if flags.rows.no_evidence {

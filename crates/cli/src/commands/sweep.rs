@@ -1,0 +1,246 @@
+//! `linerate sweep`: a test at each point of one axis or two.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use campaign::search::Sweep;
+use campaign::{Monitor, Next, Results, Runner, Search, Task, Trial};
+use linux::event::StopSignals;
+use measurement::outcome::Ending;
+use measurement::units::show_time;
+use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
+use report::export::{Audience, Csv, Export, JsonStream, Table};
+use report::sweep;
+
+use crate::commands::test::request;
+use crate::exit;
+use crate::flags::SweepFlags;
+use crate::flags::sweep_axis::Axis;
+use crate::{charset, output, terminal};
+
+mod points;
+mod progress;
+mod store;
+
+use points::{Point, Points};
+use progress::SweepProgress;
+use store::Store;
+
+pub(crate) fn run(flags: &mut SweepFlags) -> anyhow::Result<ExitCode> {
+    let points = Points::of(flags)?;
+    let plans = points.plans();
+    let requirements = flags.test.output.requirements.of_rows(&plans, flags.test.rows.latency)?;
+    let Some(first) = plans.first().cloned() else { return Ok(ExitCode::SUCCESS) };
+    let file = flags.test.output.output.as_deref();
+    let mut store = file.map(|file| Store::open(file, flags.resume)).transpose()?;
+    let mut records = store.as_mut().map(|store| std::mem::take(&mut store.records));
+    let mut records: Vec<_> = records.take().unwrap_or_default();
+    let is_measured = |point: &&Point| {
+        let is_complete = |record: &TestRecord| record.outcome.ending == Ending::Completed;
+        !records.iter().any(|record| is_complete(record) && point.row.is_of(record))
+    };
+    let due: Vec<_> = points.all.iter().filter(is_measured).cloned().collect();
+    announce(flags, &points, &due);
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
+    let titles: Vec<_> = due.iter().map(|point| point.title(&points.axes)).collect();
+    let planned = Sweep::planned_time(due.iter().map(|point| &point.row.plan));
+    let mut progress = SweepProgress::new(flags.test.output.detail(), titles.clone(), planned);
+    let format = flags.test.output.format.or(&Table);
+    let mut lines = flags.test.output.monitor(&Table);
+    let is_live = format.name() == JsonStream.name();
+    let monitor: &mut dyn Monitor = if is_live { &mut *lines } else { &mut progress };
+    let mut runner = Runner::new(request(&flags.test, first), Some(&interrupts), monitor);
+    runner.observed.clone_from(&flags.test.rows.observe);
+    let rows = due.iter().map(|point| point.row.clone()).collect();
+    let mut search = Stored { sweep: Sweep::new(rows, flags.budget), store, seen: 0, error: None };
+    let results = runner.search(&mut search);
+    records.extend(results.records.records.iter().cloned());
+    let end = End { results, failed: progress.failed, write_error: search.error };
+    end.print(flags, &points, records, &requirements)
+}
+
+/// A sweep whose records are stored before the next test begins.
+struct Stored {
+    sweep: Sweep,
+    /// None: there is no file.
+    store: Option<Store>,
+    /// Tests that were looked at.
+    seen: usize,
+    error: Option<anyhow::Error>,
+}
+
+impl Search for Stored {
+    fn next(&mut self, done: &[Trial]) -> Next {
+        for trial in &done[self.seen..] {
+            let is_kept = trial.task.purpose.is_result() && trial.is_complete();
+            let record = trial.result.as_ref().ok().filter(|_| is_kept);
+            if let (Some(store), Some(record)) = (&mut self.store, record) {
+                self.error = store.append(record).err();
+            }
+        }
+        self.seen = done.len();
+        if self.error.is_some() { Next::Stop } else { self.sweep.next(done) }
+    }
+
+    fn remaining(&self, done: &[Trial]) -> Vec<Task> {
+        self.sweep.remaining(done)
+    }
+}
+
+/// Says what is going to be measured, and how long that takes.
+fn announce(flags: &SweepFlags, points: &Points, due: &[Point]) {
+    if flags.test.output.quiet {
+        return;
+    }
+    let (count, all) = (due.len(), points.all.len());
+    let plans = due.iter().map(|point| &point.row.plan);
+    let time = show_time(std::time::Duration::from_secs(Sweep::planned_time(plans).as_secs()));
+    let axes: Vec<_> = flags.over.iter().map(|over| over.axis.to_string()).collect();
+    let axes = axes.join(" and ");
+    let there = if count < all {
+        format!(", {} of {all} are in the file", all - count)
+    } else {
+        String::new()
+    };
+    let of = if count == 1 { "point" } else { "points" };
+    // What is said here is only a remark.
+    _ = writeln!(anstream::stderr(), "linerate: {count} {of} over {axes}, about {time}{there}");
+}
+
+/// How a sweep ended.
+struct End {
+    results: Results,
+    /// Why points failed.
+    failed: Vec<String>,
+    /// Why a record could not be stored.
+    write_error: Option<anyhow::Error>,
+}
+
+impl End {
+    /// Prints the points that are complete, those of the file among them, and what went wrong.
+    fn print(
+        self,
+        flags: &SweepFlags,
+        points: &Points,
+        records: Vec<TestRecord>,
+        requirements: &campaign::Requirements,
+    ) -> anyhow::Result<ExitCode> {
+        let error = self.results.error.as_ref().map(exit::of_session);
+        let error = error.or_else(|| self.write_error.as_ref().map(exit::of_command));
+        let was_interrupted = records.last().is_some_and(is_interrupted);
+        let complete = |record: &TestRecord| record.outcome.ending == Ending::Completed;
+        let set = RecordSet {
+            error: error.clone(),
+            ..RecordSet::new(records.into_iter().filter(complete).collect())
+        };
+        let missed: Vec<_> =
+            set.records.iter().flat_map(|record| requirements.missed(record)).collect();
+        print(flags, points, &set, &missed, &self.results.not_run)?;
+        exit::say_missed(&missed);
+        if !self.results.not_run.is_empty() && !set.records.is_empty() {
+            let count = self.results.not_run.len();
+            _ = writeln!(anstream::stderr(), "linerate: ended early, {count} points were not run");
+        }
+        if let Some(error) = &error {
+            return Ok(exit::complain(error));
+        }
+        if was_interrupted {
+            return Ok(ExitCode::from(exit::INTERRUPTED));
+        }
+        if let Some(first) = self.failed.first() {
+            let text = format!("{} of the points failed; {first}", self.failed.len());
+            return Err(anyhow::anyhow!(text));
+        }
+        Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(exit::MISSED) })
+    }
+}
+
+fn is_interrupted(record: &TestRecord) -> bool {
+    record.outcome.ending == Ending::Interrupted
+}
+
+fn print(
+    flags: &SweepFlags,
+    points: &Points,
+    set: &RecordSet,
+    missed: &[String],
+    not_run: &[String],
+) -> anyhow::Result<()> {
+    let format = flags.test.output.format.or(&Table);
+    let of_record = |point: &Point| {
+        let record = set.records.iter().find(|record| point.row.is_of(record))?;
+        Some(sweep::Point { settings: point.settings.clone(), record })
+    };
+    let measured: Vec<_> = points.all.iter().filter_map(of_record).collect();
+    let knee = knee(flags, &measured);
+    let bend = knee.as_ref().map(|knee| knee.around);
+    let drawn = sweep::Sweep { axes: points.axes.clone(), points: measured, bend };
+    if format.name() == Table.name() {
+        return output::print_table(|out| write(&drawn, knee.as_ref(), out));
+    }
+    if format.name() == Csv.name() {
+        return output::print_table(|out| drawn.grid(Audience::Programs).write_csv(out));
+    }
+    if format.name() == JsonStream.name() {
+        let event = measurement::RunEvent::end(set, missed.to_vec(), not_run.to_vec());
+        crate::stream::print(&event);
+        return Ok(());
+    }
+    output::print(set, format)
+}
+
+fn write(drawn: &sweep::Sweep<'_>, knee: Option<&Knee<'_>>, out: &mut dyn Write) -> io::Result<()> {
+    if drawn.points.is_empty() {
+        return Ok(());
+    }
+    drawn.grid(Audience::People).write_text(out, 0)?;
+    drawn.write_pictures(terminal::width(), charset::glyphs(), out)?;
+    let Some(knee) = knee else { return Ok(()) };
+    writeln!(out, "\nKNEE   at {}: the last rate of which at least 98 % arrives", knee.at)?;
+    let judgement = knee.above.judgement.as_ref();
+    if let Some(verdict) = judgement.and_then(|judgement| judgement.verdict.as_ref()) {
+        writeln!(out, "LIMIT  {}", verdict.sentence)?;
+    }
+    Ok(())
+}
+
+/// Where a curve of rates bends.
+struct Knee<'a> {
+    /// The rate that was asked.
+    at: BitRate,
+    /// Settings between which the bend is.
+    around: (u64, u64),
+    /// The record of the next higher rate.
+    above: &'a TestRecord,
+}
+
+/// The knee of a sweep over rates alone.
+fn knee<'a>(flags: &SweepFlags, points: &[sweep::Point<'a>]) -> Option<Knee<'a>> {
+    let [over] = &flags.over[..] else { return None };
+    if over.axis != Axis::Rate {
+        return None;
+    }
+    let rates = points.iter().filter_map(|point| match point.settings[..] {
+        [sweep::Setting::Number(setting)] if setting > 0 => {
+            let outcome = &point.record.outcome;
+            let asked = asked(&point.record.plan)?;
+            Some((setting, asked, outcome.rate()?, point.record))
+        }
+        _ => None,
+    });
+    let mut rates: Vec<_> = rates.collect();
+    rates.sort_by_key(|(setting, ..)| *setting);
+    let curve: Vec<_> = rates.iter().map(|(_, asked, got, _)| (*asked, *got)).collect();
+    let at = analysis::knee(&curve)?;
+    let before = rates.get(at.saturating_sub(1))?.0;
+    let beyond = rates.get(at + 2).or_else(|| rates.get(at + 1))?.0;
+    let (_, _, _, above) = *rates.get(at + 1)?;
+    Some(Knee { at: rates[at].1, around: (before, beyond), above })
+}
+
+/// The rate of all streams, in all directions.
+fn asked(plan: &TestPlan) -> Option<BitRate> {
+    let both = if plan.direction.sends() && plan.direction.receives() { 2 } else { 1 };
+    plan.asked().map(|rate| rate.times(both))
+}

@@ -1,0 +1,123 @@
+//! The file of a sweep: a line of JSON for each record, which is on the disk before the next test
+//! begins. Its lines are those of the output format `json-stream`, so that every reader of records
+//! reads it.
+
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use measurement::{RunEvent, TestRecord};
+use report::export::write_event;
+use report::import::record;
+
+use crate::exit::UsageError;
+
+/// An open file of a sweep, and the records that were in it.
+#[derive(Debug)]
+pub(super) struct Store {
+    path: PathBuf,
+    file: File,
+    /// Bytes of whole lines.
+    length: u64,
+    /// Lines, so far.
+    rows: u32,
+    pub(super) records: Vec<TestRecord>,
+}
+
+impl Store {
+    /// Makes a new file, or opens that of a sweep to go on with. What a kill left of a last line is
+    /// cut off.
+    pub(super) fn open(path: &Path, resume: bool) -> anyhow::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        let opened = if resume {
+            options.create(true).truncate(false).open(path)
+        } else {
+            options.create_new(true).open(path)
+        };
+        let mut file = opened.map_err(|error| refused(path, &error))?;
+        let mut bytes = Vec::new();
+        let most = report::import::MOST_BYTES;
+        let read = (&file).take(most + 1).read_to_end(&mut bytes);
+        read.with_context(|| format!("cannot read {}", path.display()))?;
+        if bytes.len() as u64 > most {
+            let text = format!("{} is too long: choose another file", path.display());
+            return Err(UsageError(text).into());
+        }
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let (records, mut length) = (records(path, &bytes[..whole])?, whole as u64);
+        let mut store =
+            Self { path: path.to_owned(), rows: 0, length, records, file: file.try_clone()? };
+        // Of a line without an end all may be there but that.
+        if let Ok(last) = record::read(&bytes[whole..]) {
+            if last.records.len() == 1 && !bytes[whole..].is_empty() {
+                file.write_all_at(b"\n", bytes.len() as u64).map_err(|error| store.full(&error))?;
+                length = bytes.len() as u64 + 1;
+                store.records.extend(last.records);
+            }
+        }
+        file.set_len(length).map_err(|error| store.full(&error))?;
+        file.flush().and_then(|()| sync(&file, path)).map_err(|error| store.full(&error))?;
+        store.length = length;
+        store.rows = u32::try_from(store.records.len()).unwrap_or(u32::MAX);
+        Ok(store)
+    }
+
+    /// Appends a record, and waits until it is on the disk. If that fails, all lines before are
+    /// whole.
+    pub(super) fn append(&mut self, record: &TestRecord) -> anyhow::Result<()> {
+        let mut line = Vec::new();
+        let event = RunEvent::Row { row: self.rows, record: Cow::Borrowed(record) };
+        write_event(&event, &mut line)?;
+        let written = self.file.write_all_at(&line, self.length);
+        if let Err(error) = written.and_then(|()| self.file.sync_data()) {
+            // What is left of it would be cut off by the next run, too.
+            _ = self.file.set_len(self.length);
+            return Err(self.full(&error));
+        }
+        self.length += line.len() as u64;
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn full(&self, error: &io::Error) -> anyhow::Error {
+        let (path, why) = (self.path.display(), session::reason(error));
+        anyhow!("cannot write {path}: {why}; the points before are in it, go on with --resume")
+    }
+}
+
+/// Why a file cannot be that of a sweep.
+fn refused(path: &Path, error: &io::Error) -> UsageError {
+    let file = path.display();
+    UsageError(if error.kind() == io::ErrorKind::AlreadyExists {
+        format!("{file} exists: add --resume to go on with it, or choose another file")
+    } else {
+        format!("cannot write {file}: {}; choose another file", session::reason(error))
+    })
+}
+
+/// The records in whole lines.
+fn records(path: &Path, bytes: &[u8]) -> Result<Vec<TestRecord>, UsageError> {
+    let mut records = Vec::new();
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let of_line = record::read(line).map_err(|_| {
+            let (file, number) = (path.display(), number + 1);
+            UsageError(format!("line {number} of {file} is no record: choose another file"))
+        })?;
+        records.extend(of_line.records);
+    }
+    Ok(records)
+}
+
+/// The file and its name in the folder are on the disk (fsync(2)).
+fn sync(file: &File, path: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
+}

@@ -1,0 +1,172 @@
+//! The value of `--over`: an axis of a sweep, and its settings.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use measurement::engine::{Engine, choosable_engines};
+use measurement::{BitRate, ByteSize};
+use report::plot::Unit;
+use report::sweep::{Dimension, Setting};
+
+use super::cpus::usable_cpus;
+use super::points::parse_points;
+
+/// What a sweep varies, and its settings in the order in which they were typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Over {
+    pub(crate) axis: Axis,
+    /// None was typed: the usual ones.
+    pub(crate) settings: Option<Vec<Setting>>,
+}
+
+/// An option of a test that a sweep varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Axis {
+    Rate,
+    Size,
+    Streams,
+    Buffer,
+    Write,
+    Mss,
+    Congestion,
+    Engine,
+    Placement,
+    Direction,
+}
+
+/// Reads `rate=10M,20M`, or `rate` alone.
+pub(super) fn parse_over(text: &str) -> Result<Over, String> {
+    let (name, list) = text.split_once('=').map_or((text, None), |(name, list)| (name, Some(list)));
+    let axis = Axis::from_str(name, true).map_err(|_| {
+        let names: Vec<_> = Axis::value_variants().iter().map(ToString::to_string).collect();
+        format!("there is no axis '{name}': type {}", names.join(", "))
+    })?;
+    let settings = list.map(|list| axis.settings(list)).transpose()?;
+    Ok(Over { axis, settings })
+}
+
+impl Axis {
+    /// How the axis is shown.
+    pub(crate) const fn dimension(self) -> Dimension {
+        let (title, key, unit) = match self {
+            Self::Rate => ("rate", "rate_bits_per_second", Some(Unit::BitsPerSecond)),
+            Self::Size => ("size", "datagram_bytes", Some(Unit::Bytes)),
+            Self::Streams => ("streams", "streams", Some(Unit::Count)),
+            Self::Buffer => ("buffer", "buffer_bytes", Some(Unit::Bytes)),
+            Self::Write => ("write", "write_bytes", Some(Unit::Bytes)),
+            Self::Mss => ("MSS", "mss_bytes", Some(Unit::Bytes)),
+            Self::Congestion => ("congestion", "congestion", None),
+            Self::Engine => ("engine", "engine", None),
+            Self::Placement => ("CPUs", "cpus", None),
+            Self::Direction => ("test", "test_direction", None),
+        };
+        Dimension { title, key, unit, shows_packets: matches!(self, Self::Size) }
+    }
+
+    /// The settings in a list.
+    fn settings(self, list: &str) -> Result<Vec<Setting>, String> {
+        let numbers = |read: &dyn Fn(&str) -> Result<u64, String>| {
+            let points = parse_points(list, read)?;
+            Ok(points.into_iter().map(Setting::Number).collect())
+        };
+        match self {
+            Self::Rate => numbers(&|text| Ok(read::<BitRate>(text)?.bits_per_second())),
+            Self::Size | Self::Buffer | Self::Write => {
+                numbers(&|text| Ok(read::<ByteSize>(text)?.bytes()))
+            }
+            Self::Streams | Self::Mss => {
+                numbers(&|text| text.parse().map_err(|_| format!("'{text}' is not a whole number")))
+            }
+            Self::Congestion => names(list, |_| Ok(())),
+            Self::Engine => names(list, is_engine),
+            Self::Placement => names(list, |name| placement(name).map(drop)),
+            Self::Direction => names(list, |name| match name {
+                SEND | RECEIVE | BOTH => Ok(()),
+                _ => Err(format!("there is no direction '{name}': type send, receive or both")),
+            }),
+        }
+    }
+}
+
+/// The CPUs of a placement, with `+` between them; empty: any.
+pub(crate) fn placement(name: &str) -> Result<Vec<usize>, String> {
+    if name == ANY {
+        return Ok(Vec::new());
+    }
+    Ok(usable_cpus(&name.replace('+', ","))?.0)
+}
+
+fn read<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// Names between commas, each once.
+fn names(list: &str, check: impl Fn(&str) -> Result<(), String>) -> Result<Vec<Setting>, String> {
+    let mut settings = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        if name.is_empty() {
+            return Err("a name is missing between two commas".to_owned());
+        }
+        check(name)?;
+        let setting = Setting::Name(name.to_owned());
+        if !settings.contains(&setting) {
+            settings.push(setting);
+        }
+    }
+    Ok(settings)
+}
+
+/// Several engines, of the sender and the receiver, have `+` between them.
+fn is_engine(names: &str) -> Result<(), String> {
+    let unknown = names.split('+').find(|name| {
+        Engine::named(name).is_none_or(|one| choosable_engines().all(|engine| engine != one))
+    });
+    unknown.map_or(Ok(()), |name| Err(format!("there is no engine '{name}': see --engine")))
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.pad(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
+
+/// Any CPU on which the process may run.
+pub(crate) const ANY: &str = "any";
+pub(crate) const SEND: &str = "send";
+pub(crate) const RECEIVE: &str = "receive";
+pub(crate) const BOTH: &str = "both";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_have_lists_of_their_own_kind() {
+        let numbers = |text: &str| parse_over(text).map(|over| over.settings);
+        let list = |numbers: &[u64]| Some(numbers.iter().copied().map(Setting::Number).collect());
+        assert_eq!(numbers("rate=1M,2M"), Ok(list(&[1_000_000, 2_000_000])));
+        assert_eq!(numbers("write=1K..4K"), Ok(list(&[1_024, 2_048, 4_096])));
+        assert_eq!(numbers("streams=1..8"), Ok(list(&[1, 2, 4, 8])));
+        assert_eq!(parse_over("direction").map(|over| over.settings), Ok(None));
+        let engines = parse_over("engine=write,sendfile+msg-trunc,write").expect("engines");
+        assert_eq!(engines.settings.map(|settings| settings.len()), Some(2));
+    }
+
+    #[test]
+    fn what_is_no_setting_is_refused() {
+        for (text, words) in [
+            ("speed", "no axis 'speed': type rate, size, streams, buffer, write, mss,"),
+            ("rate=fast", "is not a rate"),
+            ("streams=1K", "not a whole number"),
+            ("engine=magic", "no engine 'magic'"),
+            ("direction=up", "type send, receive or both"),
+            ("congestion=", "a name is missing"),
+            ("placement=1023", "no CPU 1023"),
+        ] {
+            let error = parse_over(text).expect_err(text);
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+}
