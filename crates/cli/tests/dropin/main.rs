@@ -25,6 +25,7 @@ mod output;
 mod packets;
 mod peer;
 mod processes;
+mod segmentation;
 mod server;
 mod signals;
 mod sockets;

@@ -231,7 +231,7 @@ fn variables_that_need_a_host_mean_nothing_without_one() {
 
 #[test]
 fn short_help_fits_a_screen_and_names_options_that_there_are() {
-    for name in ["", "test", "serve", "diagnose", "latency", "search"] {
+    for name in ["", "test", "search", "sweep", "serve", "diagnose", "latency"] {
         let mut command = linerate(&format!("{name} -h"));
         command.env("COLUMNS", "80");
         let finished = run(command);

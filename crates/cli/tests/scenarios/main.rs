@@ -9,6 +9,7 @@
 #[path = "../support/mod.rs"]
 mod shared;
 
+mod calc;
 mod demo;
 mod diagnose;
 mod engines;
@@ -28,3 +29,4 @@ mod serving;
 mod several;
 mod siege;
 mod support;
+mod sweep;

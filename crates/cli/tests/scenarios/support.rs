@@ -27,6 +27,11 @@ pub(crate) fn client(server: &Server, options: &str) -> Command {
     linerate(&server.arguments("test", options))
 }
 
+/// A command against a server on this host.
+pub(crate) fn client_of(server: &Server, command: &str, options: &str) -> Command {
+    linerate(&server.arguments(command, options))
+}
+
 /// A `linerate test` that has begun, and has something to report.
 pub(crate) fn under_way(server: &Server, options: &str) -> Running {
     let running = Running::start(client(server, options));
