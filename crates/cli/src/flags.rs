@@ -149,6 +149,9 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
     if command.get_name() == "sweep" {
         let text = "Store each record as a line of JSON in a file when its test has ended";
         command = command.mut_arg("output", |output| output.help(text).long_help(text));
+        for without_effect in ["repeat", "fastest", "unit"] {
+            command = command.mut_arg(without_effect, |arg| arg.hide(true));
+        }
         command =
             command.override_usage("linerate sweep [OPTIONS] --over <AXIS[=LIST]> <HOST[:PORT]>");
     }

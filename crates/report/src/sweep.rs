@@ -8,6 +8,7 @@ use crate::Glyphs;
 use crate::export::Audience;
 use crate::grid::{Column, Grid, Value, exact, percent};
 use crate::measured;
+use crate::page::wrap;
 use crate::plot::{Axis, Bars, Curve, Plot, Scale, Side, Unit};
 
 /// The points of a sweep, and its axes.
@@ -17,9 +18,19 @@ pub struct Sweep<'a> {
     pub axes: Vec<Dimension>,
     /// The points that have a result, in the order of their settings.
     pub points: Vec<Point<'a>>,
-    /// Part of the first axis that is drawn once more, between two of its settings: where the curve
-    /// bends. None: no such part.
-    pub bend: Option<(u64, u64)>,
+    /// Where the curve of a sweep over rates bends. None: it does not, or it is no such sweep.
+    pub knee: Option<Knee<'a>>,
+}
+
+/// The knee of a curve of rates.
+#[derive(Clone, Copy, Debug)]
+pub struct Knee<'a> {
+    /// The last rate that arrives, of all streams.
+    pub at: BitRate,
+    /// Settings between which the curve is drawn once more.
+    pub around: (u64, u64),
+    /// The record of the next higher rate, which shows the limit.
+    pub above: &'a TestRecord,
 }
 
 /// An axis of a sweep.
@@ -101,17 +112,23 @@ impl Sweep<'_> {
         })
     }
 
-    /// Writes the pictures of the curves in `width` columns, each after an empty line. Nothing: there
-    /// are fewer than two points.
+    /// Writes the table, the pictures and the knee for people, in `width` columns but for the table.
+    /// Nothing: there are no points.
     ///
     /// # Errors
     /// An error of writing to `out`.
-    pub fn write_pictures(
-        &self,
-        width: usize,
-        glyphs: Glyphs,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    pub fn write(&self, width: usize, glyphs: Glyphs, out: &mut dyn Write) -> io::Result<()> {
+        if self.points.is_empty() {
+            return Ok(());
+        }
+        self.grid(Audience::People).write_text(out, 0)?;
+        self.write_pictures(width, glyphs, out)?;
+        self.knee.as_ref().map_or(Ok(()), |knee| knee.write(width, out))
+    }
+
+    /// Writes the pictures of the curves in `width` columns, each after an empty line. Nothing: there
+    /// are fewer than two points.
+    fn write_pictures(&self, width: usize, glyphs: Glyphs, out: &mut dyn Write) -> io::Result<()> {
         if self.points.len() < 2 {
             return Ok(());
         }
@@ -122,9 +139,13 @@ impl Sweep<'_> {
         let plot = self.picture(axis, unit);
         writeln!(out)?;
         plot.write(width, glyphs, out)?;
-        let Some((from, to)) = self.bend else { return Ok(()) };
+        let Some((from, to)) = self.knee.map(|knee| knee.around) else { return Ok(()) };
+        let near = plot.between(from as f64, to as f64);
+        if near == plot {
+            return Ok(());
+        }
         writeln!(out, "\nnear the knee:")?;
-        plot.between(from as f64, to as f64).write(width, glyphs, out)
+        near.write(width, glyphs, out)
     }
 
     fn picture(&self, axis: &Dimension, unit: Unit) -> Plot {
@@ -245,6 +266,24 @@ impl Sweep<'_> {
     }
 }
 
+impl Knee<'_> {
+    fn write(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
+        let knee = format!("at {}: the last rate of which at least 98 % arrives", self.at);
+        let judgement = self.above.judgement.as_ref();
+        let verdict = judgement.and_then(|judgement| judgement.verdict.as_ref());
+        let limit = verdict.map(|verdict| verdict.sentence.clone());
+        writeln!(out)?;
+        for (head, text) in [("KNEE", Some(knee)), ("LIMIT", limit)] {
+            let lines = text.map(|text| wrap(&text, width.saturating_sub(HEAD).max(HEAD)));
+            for (number, line) in lines.into_iter().flatten().enumerate() {
+                let head = if number == 0 { head } else { "" };
+                writeln!(out, "{head:HEAD$}{line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A quantity of a direction of a test.
 struct Quantity {
     title: &'static str,
@@ -308,6 +347,9 @@ impl Setting {
         }
     }
 }
+
+/// Columns of what stands in front of a sentence.
+const HEAD: usize = 7;
 
 #[cfg(test)]
 mod tests;

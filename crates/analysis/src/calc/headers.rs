@@ -175,7 +175,7 @@ impl Transport {
     const fn name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
-            Self::TcpWithoutTimestamps => "tcp-without-timestamps",
+            Self::TcpWithoutTimestamps => "tcp-no-timestamps",
             Self::Udp => "udp",
         }
     }

@@ -1,7 +1,8 @@
 //! `linerate sweep`: a test at each point of one axis or two.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use campaign::search::Sweep;
@@ -17,7 +18,7 @@ use crate::commands::test::request;
 use crate::exit;
 use crate::flags::SweepFlags;
 use crate::flags::sweep_axis::Axis;
-use crate::{charset, output, terminal};
+use crate::{charset, last, output, terminal};
 
 mod points;
 mod progress;
@@ -34,8 +35,8 @@ pub(crate) fn run(flags: &mut SweepFlags) -> anyhow::Result<ExitCode> {
     let Some(first) = plans.first().cloned() else { return Ok(ExitCode::SUCCESS) };
     let file = flags.test.output.output.as_deref();
     let mut store = file.map(|file| Store::open(file, flags.resume)).transpose()?;
-    let mut records = store.as_mut().map(|store| std::mem::take(&mut store.records));
-    let mut records: Vec<_> = records.take().unwrap_or_default();
+    let stored = store.as_mut().map(|store| std::mem::take(&mut store.records));
+    let mut records = stored.unwrap_or_default();
     let is_measured = |point: &&Point| {
         let is_complete = |record: &TestRecord| record.outcome.ending == Ending::Completed;
         !records.iter().any(|record| is_complete(record) && point.row.is_of(record))
@@ -45,7 +46,7 @@ pub(crate) fn run(flags: &mut SweepFlags) -> anyhow::Result<ExitCode> {
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     let titles: Vec<_> = due.iter().map(|point| point.title(&points.axes)).collect();
     let planned = Sweep::planned_time(due.iter().map(|point| &point.row.plan));
-    let mut progress = SweepProgress::new(flags.test.output.detail(), titles.clone(), planned);
+    let mut progress = SweepProgress::new(flags.test.output.detail(), titles, planned);
     let format = flags.test.output.format.or(&Table);
     let mut lines = flags.test.output.monitor(&Table);
     let is_live = format.name() == JsonStream.name();
@@ -75,7 +76,7 @@ impl Search for Stored {
         for trial in &done[self.seen..] {
             let is_kept = trial.task.purpose.is_result() && trial.is_complete();
             let record = trial.result.as_ref().ok().filter(|_| is_kept);
-            if let (Some(store), Some(record)) = (&mut self.store, record) {
+            if let (Some(store), Some(record), None) = (&mut self.store, record, &self.error) {
                 self.error = store.append(record).err();
             }
         }
@@ -94,8 +95,9 @@ fn announce(flags: &SweepFlags, points: &Points, due: &[Point]) {
         return;
     }
     let (count, all) = (due.len(), points.all.len());
+    let points = counted(count);
     let plans = due.iter().map(|point| &point.row.plan);
-    let time = show_time(std::time::Duration::from_secs(Sweep::planned_time(plans).as_secs()));
+    let time = show_time(Duration::from_secs(Sweep::planned_time(plans).as_secs()));
     let axes: Vec<_> = flags.over.iter().map(|over| over.axis.to_string()).collect();
     let axes = axes.join(" and ");
     let there = if count < all {
@@ -103,9 +105,13 @@ fn announce(flags: &SweepFlags, points: &Points, due: &[Point]) {
     } else {
         String::new()
     };
-    let of = if count == 1 { "point" } else { "points" };
     // What is said here is only a remark.
-    _ = writeln!(anstream::stderr(), "linerate: {count} {of} over {axes}, about {time}{there}");
+    _ = writeln!(anstream::stderr(), "linerate: {points} over {axes}, about {time}{there}");
+}
+
+/// `1 point`, `3 points`.
+fn counted(count: usize) -> String {
+    if count == 1 { "1 point".to_owned() } else { format!("{count} points") }
 }
 
 /// How a sweep ended.
@@ -136,11 +142,12 @@ impl End {
         };
         let missed: Vec<_> =
             set.records.iter().flat_map(|record| requirements.missed(record)).collect();
+        last::keep(&set);
         print(flags, points, &set, &missed, &self.results.not_run)?;
         exit::say_missed(&missed);
         if !self.results.not_run.is_empty() && !set.records.is_empty() {
-            let count = self.results.not_run.len();
-            _ = writeln!(anstream::stderr(), "linerate: ended early, {count} points were not run");
+            let count = counted(self.results.not_run.len());
+            _ = writeln!(anstream::stderr(), "linerate: ended early, {count} not run");
         }
         if let Some(error) = &error {
             return Ok(exit::complain(error));
@@ -174,10 +181,10 @@ fn print(
     };
     let measured: Vec<_> = points.all.iter().filter_map(of_record).collect();
     let knee = knee(flags, &measured);
-    let bend = knee.as_ref().map(|knee| knee.around);
-    let drawn = sweep::Sweep { axes: points.axes.clone(), points: measured, bend };
+    let drawn = sweep::Sweep { axes: points.axes.clone(), points: measured, knee };
     if format.name() == Table.name() {
-        return output::print_table(|out| write(&drawn, knee.as_ref(), out));
+        let (width, glyphs) = (terminal::width(), charset::glyphs());
+        return output::print_table(|out| drawn.write(width, glyphs, out));
     }
     if format.name() == Csv.name() {
         return output::print_table(|out| drawn.grid(Audience::Programs).write_csv(out));
@@ -190,33 +197,8 @@ fn print(
     output::print(set, format)
 }
 
-fn write(drawn: &sweep::Sweep<'_>, knee: Option<&Knee<'_>>, out: &mut dyn Write) -> io::Result<()> {
-    if drawn.points.is_empty() {
-        return Ok(());
-    }
-    drawn.grid(Audience::People).write_text(out, 0)?;
-    drawn.write_pictures(terminal::width(), charset::glyphs(), out)?;
-    let Some(knee) = knee else { return Ok(()) };
-    writeln!(out, "\nKNEE   at {}: the last rate of which at least 98 % arrives", knee.at)?;
-    let judgement = knee.above.judgement.as_ref();
-    if let Some(verdict) = judgement.and_then(|judgement| judgement.verdict.as_ref()) {
-        writeln!(out, "LIMIT  {}", verdict.sentence)?;
-    }
-    Ok(())
-}
-
-/// Where a curve of rates bends.
-struct Knee<'a> {
-    /// The rate that was asked.
-    at: BitRate,
-    /// Settings between which the bend is.
-    around: (u64, u64),
-    /// The record of the next higher rate.
-    above: &'a TestRecord,
-}
-
 /// The knee of a sweep over rates alone.
-fn knee<'a>(flags: &SweepFlags, points: &[sweep::Point<'a>]) -> Option<Knee<'a>> {
+fn knee<'a>(flags: &SweepFlags, points: &[sweep::Point<'a>]) -> Option<sweep::Knee<'a>> {
     let [over] = &flags.over[..] else { return None };
     if over.axis != Axis::Rate {
         return None;
@@ -236,7 +218,7 @@ fn knee<'a>(flags: &SweepFlags, points: &[sweep::Point<'a>]) -> Option<Knee<'a>>
     let before = rates.get(at.saturating_sub(1))?.0;
     let beyond = rates.get(at + 2).or_else(|| rates.get(at + 1))?.0;
     let (_, _, _, above) = *rates.get(at + 1)?;
-    Some(Knee { at: rates[at].1, around: (before, beyond), above })
+    Some(sweep::Knee { at: rates[at].1, around: (before, beyond), above })
 }
 
 /// The rate of all streams, in all directions.

@@ -28,7 +28,10 @@ pub(super) fn is_wanted<'a>(mut arguments: impl ExactSizeIterator<Item = &'a OsS
 pub(super) fn shorten(mut command: Command) -> Command {
     for screen in &SCREENS {
         command = if screen.command.is_empty() {
-            let command = screen.shorten(command).help_template(WITH_COMMANDS);
+            let mut command = screen.shorten(command).help_template(WITH_COMMANDS);
+            for seldom in SELDOM {
+                command = command.mut_subcommand(seldom, |sub| sub.hide(true));
+            }
             command.about("Measures a network path, and names what limits it")
         } else {
             command.mut_subcommand(screen.command, |sub| {
@@ -63,6 +66,9 @@ impl Screen {
 const WITHOUT_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{options}{after-help}";
 const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-help}";
 
+/// Commands for which a screen has no room.
+const SELDOM: [&str; 3] = ["capture", "completions", "man"];
+
 const SCREENS: [Screen; 6] = [
     Screen {
         command: "",
@@ -74,7 +80,7 @@ Examples:
   linerate test 10.0.0.2            on the other: TCP and UDP, send and receive
   linerate diagnose 10.0.0.2        what limits it, and what to change
   linerate iperf3 -c 10.0.0.2 -J    as iperf3
-Options of a command: linerate test -h; all, with exit codes: --help",
+Options of a command: linerate test -h; all commands and exit codes: --help",
     },
     Screen {
         command: "test",
@@ -99,6 +105,27 @@ Examples:
   linerate test 10.0.0.2 --tcp --receive -P 4 -t 10s
   linerate test 10.0.0.2:5300 --udp -b 100M
 All options: linerate test --help",
+    },
+    Screen {
+        command: "sweep",
+        usage: "linerate sweep <HOST[:PORT]> --over <AXIS[=LIST]> [OPTIONS]",
+        options: &[
+            ("over", "rate, size, streams, buffer, write, mss, ... [=LIST]"),
+            ("budget", "Time for all points together, e.g. 60s"),
+            ("output", "Store each point in a file when it has ended"),
+            ("resume", "Go on with the sweep in that file"),
+            ("udp", "UDP [default: TCP, but for rate and size]"),
+            ("receive", "From the server to here"),
+            ("time", "Duration of each point [default: 2s]"),
+            ("rate", "Rate of each stream in bit/s, e.g. 100M"),
+            ("format", "csv, json, ... [default: table and picture]"),
+        ],
+        examples: "\
+Examples:
+  linerate sweep 10.0.0.2 --over rate=10M..100M/10
+  linerate sweep 10.0.0.2 --over streams=1..64 --budget 60s
+  linerate sweep 10.0.0.2 --over size -b 0 --format csv
+All options: linerate sweep --help",
     },
     Screen {
         command: "serve",

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use measurement::units::parse_duration;
 
@@ -34,7 +35,19 @@ impl SweepFlags {
     /// Forgets of the environment what means nothing for the row.
     pub(super) fn settle(self, matches: &ArgMatches) -> Result<Self, String> {
         let Self { over, budget, resume, test } = self;
-        Ok(Self { over, budget, resume, test: test.settle(matches)? })
+        let mut test = test.settle(matches)?;
+        let from_environment =
+            |id: &str| matches.value_source(id) == Some(ValueSource::EnvVariable);
+        if from_environment("unit") {
+            test.unit = None;
+        }
+        if from_environment("repeat") {
+            test.rows.repeat = 1;
+        }
+        test.stream.fastest &= !from_environment("fastest");
+        test.rows.tcp &= !from_environment("tcp");
+        test.rows.udp &= !from_environment("udp");
+        Ok(Self { over, budget, resume, test })
     }
 }
 

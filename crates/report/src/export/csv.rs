@@ -18,7 +18,7 @@ impl Export for Csv {
     }
 
     fn summary(&self) -> &'static str {
-        "CSV: a line for each result, below the names of the columns"
+        "a line for each result, below the names of its columns"
     }
 
     fn audience(&self) -> Audience {

@@ -60,7 +60,7 @@ fn sweep<'a>(axis: Dimension, records: &'a [(u64, TestRecord)]) -> Sweep<'a> {
         settings: vec![Setting::Number(*setting)],
         record,
     };
-    Sweep { axes: vec![axis], points: records.iter().map(point).collect(), bend: None }
+    Sweep { axes: vec![axis], points: records.iter().map(point).collect(), knee: None }
 }
 
 fn pictures(sweep: &Sweep<'_>, width: usize, glyphs: Glyphs) -> String {
@@ -75,7 +75,9 @@ fn pictures(sweep: &Sweep<'_>, width: usize, glyphs: Glyphs) -> String {
 fn rate_and_loss_over_the_rate_asked_and_near_the_knee() {
     let records = saturation();
     let mut sweep = sweep(RATE, &records);
-    sweep.bend = Some((256_000_000, 1_000_000_000));
+    let at = BitRate::from_bits_per_second(512_000_000);
+    let above = &records[10].1;
+    sweep.knee = Some(Knee { at, around: (256_000_000, 1_000_000_000), above });
     for width in [60, 80, 120] {
         insta::assert_snapshot!(
             format!("saturation_{width}"),
@@ -83,6 +85,21 @@ fn rate_and_loss_over_the_rate_asked_and_near_the_knee() {
         );
     }
     insta::assert_snapshot!("saturation_ascii", pictures(&sweep, 80, Glyphs::Ascii));
+}
+
+#[test]
+fn the_knee_stands_below_the_pictures() {
+    let records = saturation();
+    let mut sweep = sweep(RATE, &records);
+    let at = BitRate::from_bits_per_second(512_000_000);
+    sweep.knee = Some(Knee { at, around: (1_000_000, 1_000_000_000), above: &records[10].1 });
+    let mut out = Vec::new();
+    sweep.write(40, Glyphs::Ascii, &mut out).expect("a vector takes all");
+    let out = String::from_utf8(out).expect("text");
+    let knee = "\nKNEE   at 512.0 Mbit/s: the last rate\n       of which at least 98 % arrives\n";
+    assert!(out.ends_with(knee) && !out.contains("LIMIT"), "{out}");
+    assert!(!out.contains("near the knee"), "all of the curve is drawn already: {out}");
+    assert!(out.contains("512.0 Mbit/s   512.0 Mbit/s   51.20 k/s      0 %"), "{out}");
 }
 
 #[test]
@@ -108,7 +125,7 @@ fn a_curve_for_each_setting_of_a_second_axis() {
         settings: vec![Setting::Number(*streams), Setting::Name((*name).to_owned())],
         record,
     });
-    let sweep = Sweep { axes: vec![STREAMS, CONGESTION], points: points.collect(), bend: None };
+    let sweep = Sweep { axes: vec![STREAMS, CONGESTION], points: points.collect(), knee: None };
     insta::assert_snapshot!("two_axes_80", pictures(&sweep, 80, Glyphs::Braille));
     let mut csv = Vec::new();
     sweep.grid(Audience::Programs).write_csv(&mut csv).expect("a vector takes all");
@@ -124,7 +141,7 @@ fn names_have_bars_and_a_single_point_nothing() {
     let point =
         |(name, record): (&str, _)| Point { settings: vec![Setting::Name(name.into())], record };
     let points: Vec<_> = ["cubic", "reno"].into_iter().zip(&records).map(point).collect();
-    let mut sweep = Sweep { axes: vec![CONGESTION], points, bend: None };
+    let mut sweep = Sweep { axes: vec![CONGESTION], points, knee: None };
     insta::assert_snapshot!("bars_60", pictures(&sweep, 60, Glyphs::Braille));
     sweep.points.truncate(1);
     assert_eq!(pictures(&sweep, 60, Glyphs::Braille), "");

@@ -97,6 +97,8 @@ fn check(flags: &SweepFlags) -> Result<(), UsageError> {
         "--over size is of datagrams: type --udp, or --over write".to_owned()
     } else if rows.repeat > 1 {
         "a sweep measures each point once: leave --repeat out".to_owned()
+    } else if flags.test.unit.is_some() {
+        "a sweep shows each rate with its own prefix: leave --unit out".to_owned()
     } else if stream.wants_the_fastest() {
         "a sweep does not try engines: type --over engine in place of auto".to_owned()
     } else {
@@ -184,7 +186,8 @@ fn end(flags: &SweepFlags, count: usize) -> Result<Option<End>, UsageError> {
             "{count} points of {least} do not fit --budget: choose {seconds}s or fewer points"
         )));
     }
-    let each = amount.time.unwrap_or_else(|| (budget / count - around).min(LONGEST));
+    let each =
+        amount.time.unwrap_or_else(|| (budget / count * 19 / 20 - around).clamp(SHORTEST, LONGEST));
     Ok(Some(End::Time(Duration::from_millis(u64::try_from(each.as_millis()).unwrap_or(0)))))
 }
 

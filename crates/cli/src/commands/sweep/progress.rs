@@ -49,7 +49,7 @@ impl SweepProgress {
         let ended = u32::try_from(count).unwrap_or(u32::MAX);
         let left = u32::try_from(all - count.min(all)).unwrap_or(u32::MAX);
         let time = (self.begun.elapsed() / ended).max(self.each) * left;
-        let time = Duration::from_secs(time.as_secs_f64().round() as u64);
+        let time = Duration::from_secs((time + HALF_A_SECOND).as_secs());
         let left = if left == 0 { String::new() } else { format!("; {} left", show_time(time)) };
         if !self.is_quiet {
             // Progress that cannot be shown is no reason to stop measuring.
@@ -88,3 +88,5 @@ fn summary(record: &TestRecord) -> String {
         Ending::Failed { error } => error.clone(),
     }
 }
+
+const HALF_A_SECOND: Duration = Duration::from_millis(500);
