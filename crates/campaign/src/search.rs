@@ -17,14 +17,14 @@ mod engines;
 mod fastest;
 mod rate;
 mod repeat;
-mod throughput;
 mod sweep;
+mod throughput;
 
 pub use decide::Decide;
 pub use fastest::Fastest;
 pub use repeat::Repeat;
-pub use throughput::Throughput;
 pub use sweep::Sweep;
+pub use throughput::Throughput;
 
 /// A strategy that decides after each test which one to run next, e.g. [`Repeat`].
 /// [`Runner::search`](crate::Runner::search) runs the tests.

@@ -60,7 +60,8 @@ pub fn value(value: &(impl Serialize + ?Sized)) -> Value {
 /// # Errors
 /// An error of writing to `out`.
 pub fn write_indented(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
-    let mut indented = Indented { out, text: Vec::new(), depth: 0, flat: None, place: Place::Between };
+    let mut indented =
+        Indented { out, text: Vec::new(), depth: 0, flat: None, place: Place::Between };
     write(value, &mut indented)?;
     indented.text.push(b'\n');
     indented.pass_on()

@@ -277,7 +277,8 @@ mod tests {
 
     #[test]
     fn each_further_address_has_its_ports_to_the_port_of_the_server() {
-        let host = Host { files: 1 << 20, ports: Some(PortRange { first: 1, last: 6_000 }), ..HOST };
+        let host =
+            Host { files: 1 << 20, ports: Some(PortRange { first: 1, last: 6_000 }), ..HOST };
         let many = plan(Transport::Tcp, 100_000);
         let ways = |addresses| TcpWays { addresses, ..WAYS };
         let shortage = host.lacks_as_client(&many, ways(1));

@@ -14,7 +14,7 @@ use testbed::sockets::{self, Socket};
 use crate::support::control::{COOKIE, CREATE_STREAMS, Control};
 use crate::support::{
     LINERATE, PATIENCE, Running, Server, across, await_that, client, has_ports, limited, link,
-    list, ports_of_streams, program, shell, skip, test, typed, under_way, unprivileged,
+    ports_of_streams, program, shell, skip, test, typed, under_way, unprivileged,
 };
 
 #[test]

@@ -12,8 +12,7 @@ use crate::support::{
 /// A router that shapes to 20 Mbit/s, with a small token bucket.
 fn shaped() -> Option<Routed> {
     if let Access::Forbidden { reason } = lab::prepare() {
-        skip(&reason);
-        return None;
+        return skip(&reason);
     }
     let rate = Rate::from_bits_per_second(20_000_000).expect("not zero");
     let shape = Shape { burst_bytes: 16_384, ..Shape::with_rate(rate) };

@@ -64,8 +64,7 @@ impl Samples {
             }
             ListOr::Object(table) => (table.id.len(), table.written()),
         };
-        self.at_nanos.len().saturating_mul(streams)
-            <= LEAST_SHARE * (self.at_nanos.len() + numbers)
+        self.at_nanos.len().saturating_mul(streams) <= LEAST_SHARE * (self.at_nanos.len() + numbers)
     }
 
     /// None: a list of the table has not the length that it must have.
@@ -148,10 +147,7 @@ impl Table {
 }
 
 /// The first numbers of all streams, then the differences; none: all are zero.
-fn rows(
-    samples: &[Sample],
-    get: &dyn Fn(&StreamSample) -> u64,
-) -> Option<Vec<Values<i64>>> {
+fn rows(samples: &[Sample], get: &dyn Fn(&StreamSample) -> u64) -> Option<Vec<Values<i64>>> {
     let zero = samples[0].streams.iter().map(|_| 0);
     let first = zero.zip(&samples[0].streams).map(|(before, now)| (before, get(now)));
     let difference = |(before, now): (u64, u64)| now.wrapping_sub(before).cast_signed();

@@ -49,9 +49,8 @@ impl<Id, Numbers> Fields<Id, Numbers> {
         kind: Kind,
         numbers: impl Fn(&dyn Fn(&StreamSample) -> u64) -> Option<Numbers>,
     ) -> Self {
-        let named = |name: &str, get: &dyn Fn(&StreamSample) -> u64| {
-            Some((name.to_owned(), numbers(get)?))
-        };
+        let named =
+            |name: &str, get: &dyn Fn(&StreamSample) -> u64| Some((name.to_owned(), numbers(get)?));
         let counters = counters()
             .filter_map(|field| named(field.name, &|stream| (field.get)(&stream.counters)));
         let tcp = TcpSample::COLUMNS.iter().filter_map(|field| {
