@@ -6,7 +6,7 @@
 
 use measurement::record::Trials;
 use measurement::verdict::Finding;
-use measurement::{HostEvidence, Judgement, Page, RateSearch, TestRecord, Verdict};
+use measurement::{HostEvidence, Judgement, LoadCurve, Page, RateSearch, TestRecord, Verdict};
 
 mod accounts;
 mod attribution;
@@ -20,6 +20,7 @@ mod facts;
 mod framing;
 mod knee;
 mod ledger;
+mod load_curve;
 mod requirements;
 mod rows;
 pub mod search;
@@ -106,6 +107,12 @@ pub fn judge_together(records: &mut [TestRecord]) {
 /// after [`judge_together`]. None: no such measurement would decide, or the run has it already.
 pub fn deciding_plan(records: &[TestRecord]) -> Option<Deciding> {
     deciding::plan(records)
+}
+
+/// Curves of what arrives of UDP over the load, with the knee and the most that arrived: one for runs
+/// between the same hosts at three or more loads.
+pub fn load_curves<'a>(records: impl IntoIterator<Item = &'a TestRecord>) -> Vec<LoadCurve> {
+    load_curve::of_records(records)
 }
 
 /// Findings on what would limit the network rate of hosts, from their settings and counters alone:

@@ -406,6 +406,7 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
             broken: None,
             peer_accepts: None,
             notes: Vec::new(),
+            contradictions: Vec::new(),
         },
         judgement: None,
     }

@@ -15,6 +15,6 @@ pub use analysis::Requirements;
 pub use analysis::search::SearchLimits;
 pub use diagnose::{diagnose, rules};
 pub use event::{Event, Monitor};
-pub use judge::{attribute, judge, judge_together};
+pub use judge::{attribute, judge, judge_together, load_curves};
 pub use runner::{ObservedHost, Results, Runner};
 pub use search::{Next, Purpose, Row, RowRate, Search, Task, Trial};

@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod host;
+pub(crate) mod import;
 pub(crate) mod iperf3;
 pub(crate) mod latency;
 pub(crate) mod man;

@@ -19,6 +19,7 @@ mod explain;
 pub(crate) mod format;
 mod habits;
 mod host;
+mod import;
 mod iperf3;
 pub(crate) mod iperf3_values;
 mod latency;
@@ -47,6 +48,7 @@ pub(crate) use demo::DemoFlags;
 pub(crate) use diagnose::DiagnoseFlags;
 pub(crate) use explain::ExplainFlags;
 pub(crate) use host::HostFlags;
+pub(crate) use import::ImportFlags;
 pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use search::SearchFlags;
@@ -184,6 +186,8 @@ pub(crate) enum Command {
     Diagnose(DiagnoseFlags),
     /// Explain a rule, the last run, or a record in a file
     Explain(ExplainFlags),
+    /// Find the runs of iperf3 and iperf in logs, mail or pages, and judge them
+    Import(ImportFlags),
     /// Show what this host has, or one that was captured
     Host(HostFlags),
     /// Write what this host has to a file, to look at it elsewhere

@@ -62,6 +62,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Diagnose(flags) => commands::diagnose::run(&flags),
         Command::Explain(flags) => commands::explain::run(&flags),
+        Command::Import(flags) => commands::import::run(&flags),
         Command::Host(flags) => commands::host::run(&flags),
         Command::Capture(flags) => commands::capture::run(&flags),
         Command::Calc(flags) => commands::calc::run(&flags),

@@ -299,6 +299,9 @@ pub struct Outcome {
     /// Notes on what may affect the numbers, each one sentence.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
+    /// Imported records: printed numbers that contradict each other, each one sentence.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub contradictions: Vec<String>,
 }
 
 impl Outcome {
@@ -314,6 +317,7 @@ impl Outcome {
             broken: None,
             peer_accepts: None,
             notes: Vec::new(),
+            contradictions: Vec::new(),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Input formats ([`Import`]): parsers of linerate's records and of CPU profiles that perf prints,
-//! into the types of the crate `measurement`. Pure: bytes in, data out.
+//! Input formats ([`Import`]): parsers of linerate's records, of what iperf3 and iperf print, and of CPU
+//! profiles that perf prints, into the types of the crate `measurement`. Pure: bytes in, data out.
 //!
 //! A new format is one file in this folder and one line in [`ALL`].
 
@@ -14,14 +14,17 @@ mod perf_table;
 mod plain;
 pub mod record;
 mod samples;
+pub mod transcript;
 
 use self::folded::Folded;
 use self::perf_script::PerfScript;
 use self::perf_table::PerfTable;
 use self::plain::plain;
 use self::record::{Record, RecordError};
+use self::transcript::Transcript;
 
-/// A format of files that can be imported: records of linerate, or profiles of perf.
+/// A format of files that can be imported: records of linerate, output of iperf3 or iperf, or
+/// profiles of perf.
 pub trait Import: Sync {
     /// Name of the format for error messages, e.g. `output of perf script`.
     fn name(&self) -> &'static str;
@@ -144,7 +147,7 @@ fn profile(profile: Option<Profile>) -> Result<Imported, ImportError> {
 }
 
 /// All input formats, in the order in which an input is tried for them.
-pub const ALL: [&dyn Import; 4] = [&Record, &PerfTable, &PerfScript, &Folded];
+pub const ALL: [&dyn Import; 5] = [&Transcript, &Record, &PerfTable, &PerfScript, &Folded];
 
 /// Maximum length of an input that is accepted, in bytes; the record of 100,000 streams is shorter.
 pub const MOST_BYTES: u64 = 512 << 20;

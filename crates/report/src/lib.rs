@@ -14,6 +14,7 @@ pub mod headline;
 mod histogram;
 pub mod host;
 pub mod import;
+pub mod imported;
 pub mod iperf3;
 mod judgement;
 pub mod latency;

@@ -125,14 +125,26 @@ fn rates(case: &str, tables: &[AttributedTable]) -> Vec<Cell> {
 /// # Errors
 /// An error of writing to `out`.
 pub fn write_unread(lines: &[usize], out: &mut dyn Write) -> io::Result<()> {
-    let ranges = ranges(lines);
-    if ranges.is_empty() {
-        return Ok(());
-    }
+    listed(lines).map_or(Ok(()), |lines| writeln!(out, "not read: {lines}"))
+}
+
+/// `5 lines (2, 5-7, 9)`; none: there are none.
+pub(crate) fn listed(lines: &[usize]) -> Option<String> {
     let noun = if lines.len() == 1 { "line" } else { "lines" };
+    (!lines.is_empty()).then(|| format!("{} {noun} ({})", lines.len(), in_ranges(lines)))
+}
+
+/// `run 7` or `runs 2, 5-7`.
+pub(crate) fn numbered(noun: &str, numbers: &[usize]) -> String {
+    let plural = if numbers.len() == 1 { "" } else { "s" };
+    format!("{noun}{plural} {}", in_ranges(numbers))
+}
+
+fn in_ranges(numbers: &[usize]) -> String {
+    let ranges = ranges(numbers);
     let rest = if ranges.len() > MOST_RANGES { ", ..." } else { "" };
     let listed: Vec<_> = ranges.into_iter().take(MOST_RANGES).map(range).collect();
-    writeln!(out, "not read: {} {noun} ({}{rest})", lines.len(), listed.join(", "))
+    format!("{}{rest}", listed.join(", "))
 }
 
 /// Numbers that follow one another, together.

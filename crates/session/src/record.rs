@@ -116,6 +116,7 @@ impl Finished {
             peer_cpu: self.report.cpu,
             broken: self.measured.stream_error.take(),
             notes: std::mem::take(&mut self.notes),
+            contradictions: Vec::new(),
         }
     }
 }

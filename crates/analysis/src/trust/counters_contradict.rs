@@ -7,8 +7,9 @@ use crate::evidence::streams;
 pub(crate) const PAGE: Page = Page {
     id: RuleId::CountersContradict,
     title: "Counters of the two ends contradict each other",
-    what: "Far more was delivered than sent, or a peer lost more datagrams than there were.",
-    why: "One of them counts wrong, and nobody can say which.",
+    what: "Far more was delivered than sent, or a peer lost more datagrams than there were. In the \
+           text of another program: printed numbers cannot be of one run.",
+    why: "One of them is wrong, and nobody can say which.",
     evidence: "The numbers of both ends.",
     remedy: "Another version at the peer.",
     source: "iperf3: clause 14 of docs/protocol/iperf3.md",
@@ -36,7 +37,8 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
              ({software})"
         )
     });
-    more.chain(lost).map(|sentence| Finding::invalid(None, sentence)).collect()
+    let printed = test.record.outcome.contradictions.iter().cloned();
+    more.chain(lost).chain(printed).map(|sentence| Finding::invalid(None, sentence)).collect()
 }
 
 /// Duplicates and the cut of an omitted start explain a little.
@@ -58,6 +60,13 @@ mod tests {
         delivered.bytes *= 3;
         let text = test_record::refuted(&RULE, &record);
         assert!(text.starts_with("send: the peer reports more delivered"), "{text}");
+    }
+
+    #[test]
+    fn printed_numbers_that_contradict_each_other_are_told() {
+        let mut record = test_record::udp();
+        record.outcome.contradictions.push("line 7: 3 of 2 datagrams lost".to_owned());
+        assert_eq!(test_record::refuted(&RULE, &record), "line 7: 3 of 2 datagrams lost");
     }
 
     #[test]

@@ -30,7 +30,8 @@ fn unquoted(mut line: &str) -> &str {
     line
 }
 
-fn without_escapes(line: &str) -> String {
+/// Without escape sequences (ECMA-48).
+pub(super) fn without_escapes(line: &str) -> String {
     let mut parts = line.split(ESCAPE);
     let first = parts.next().unwrap_or("");
     parts.fold(first.to_owned(), |text, part| text + behind_sequence(part))

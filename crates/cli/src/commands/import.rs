@@ -1,0 +1,75 @@
+//! `linerate import`.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{anyhow, bail};
+use measurement::RecordSet;
+use report::import::transcript::{Reading, Runs};
+use report::import::{self, ImportError};
+use report::imported::{self, Imported};
+
+use crate::flags::ImportFlags;
+use crate::output;
+
+pub(crate) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &flags.output {
+        output::check_writable(path)?;
+    }
+    let names: Vec<_> = flags.files.iter().map(|file| name(file)).collect();
+    let mut reading = Reading::default();
+    for (file, name) in flags.files.iter().zip(&names) {
+        // The text is not kept.
+        reading.add(&text(file, name)?);
+    }
+    let mut found = reading.finish();
+    if found.runs.is_empty() {
+        bail!("{}", nothing_in(&names));
+    }
+    found.runs.iter_mut().for_each(|run| campaign::judge(&mut run.record));
+    print(&names, found, flags)
+}
+
+fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<ExitCode> {
+    let Runs { runs, unread, broken, is_cut } = found;
+    let curves = campaign::load_curves(runs.iter().map(|run| &run.record));
+    let imported =
+        Imported { names, runs: &runs, curves: &curves, unread: &unread, broken: &broken, is_cut };
+    match flags.format.chosen() {
+        None => output::print_table(|out| imported::write(&imported, out))?,
+        // Standard error may be closed.
+        Some(_) => _ = imported::write_unread(&imported, &mut anstream::stderr()),
+    }
+    let records = RecordSet::new(runs.into_iter().map(|run| run.record).collect());
+    if let Some(format) = flags.format.chosen() {
+        output::print(&records, format)?;
+    }
+    if let Some(path) = &flags.output {
+        output::write_file(&records, path)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a file is called in messages.
+fn name(file: &Path) -> String {
+    if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
+}
+
+fn text(file: &Path, name: &str) -> anyhow::Result<Vec<u8>> {
+    let read = if file == Path::new("-") {
+        import::read_bounded(io::stdin().lock())
+    } else {
+        File::open(file).map_err(ImportError::Read).and_then(import::read_bounded)
+    };
+    read.map_err(|error| match error {
+        ImportError::Read(error) => anyhow!("cannot read {name}: {}", session::reason(&error)),
+        error => anyhow!("{name} {}", error.to_string().trim_start_matches("it ")),
+    })
+}
+
+fn nothing_in(names: &[String]) -> String {
+    let names = names.join(", ");
+    format!("no run of iperf3 or iperf is in {names}: give what these programs print")
+}

@@ -1,0 +1,378 @@
+//! iperf3's JSON, as one document (`-J`) or as an event on each line (`--json-stream`), anywhere in a
+//! text. Members that this does not know are passed over.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+
+use measurement::{BitRate, Transport};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::figure::Figure;
+use super::lines::Lines;
+use super::reader::{Found, read, shortened};
+use super::row::{Id, Row, Tail, Whose};
+use super::view::{Connection, Details, End, Place, Side, Tool, View};
+
+/// Finds documents, and puts events together.
+pub(super) struct Documents {
+    /// Bytes that may still be looked at for the end of a document.
+    budget: usize,
+    /// The run whose events come.
+    open: Option<View>,
+    /// Whether this is the output of a server in the document of its client.
+    is_inner: bool,
+}
+
+/// Members of an object; of a name that is there twice the last, as for most readers.
+struct Members<'a>(HashMap<Cow<'a, str>, &'a RawValue>);
+
+#[derive(Deserialize)]
+struct Connected {
+    socket: u32,
+    local_host: IpAddr,
+    local_port: u16,
+    remote_host: IpAddr,
+    remote_port: u16,
+}
+
+#[derive(Deserialize)]
+struct Host {
+    host: String,
+    port: Option<u16>,
+}
+
+#[derive(Deserialize)]
+struct Interval {
+    #[serde(default)]
+    streams: Vec<Sender>,
+    sum: Option<Sum>,
+    sum_bidir_reverse: Option<Sum>,
+}
+
+/// Of a stream what its sum does not have.
+#[derive(Deserialize)]
+struct Sender {
+    snd_cwnd: Option<u64>,
+    rtt: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Sum {
+    start: Option<f64>,
+    end: Option<f64>,
+    bytes: Option<f64>,
+    bits_per_second: Option<f64>,
+    retransmits: Option<i64>,
+    jitter_ms: Option<f64>,
+    lost_packets: Option<i64>,
+    packets: Option<i64>,
+    omitted: Option<bool>,
+    sender: Option<bool>,
+}
+
+impl Documents {
+    pub(super) const fn new(length: usize) -> Self {
+        Self { budget: length.saturating_mul(MOST_LOOKS), open: None, is_inner: false }
+    }
+
+    /// Takes a document or an event that begins on the next line; false: none does.
+    pub(super) fn take(&mut self, lines: &mut Lines<'_>, text: usize, found: &mut Found) -> bool {
+        let Some((start, is_quoted)) = begin(lines) else { return false };
+        let first = lines.number + 1;
+        let Some(length) = self.length(&lines.text[start..]) else { return false };
+        let bytes = &lines.text[start..start + length];
+        let last = first + bytes.iter().filter(|byte| **byte == b'\n').count();
+        let place = Place { text, first, last };
+        let Ok(json) = std::str::from_utf8(bytes) else { return false };
+        let json = if is_quoted { Cow::Owned(unquoted(json)) } else { Cow::Borrowed(json) };
+        if !self.read(&json, place, found) && !self.read(&without_nan(&json), place, found) {
+            return false;
+        }
+        lines.skip_to(start + length);
+        true
+    }
+
+    /// Ends the run whose events came.
+    pub(super) fn close(&mut self, found: &mut Found) {
+        found.views.extend(self.open.take().filter(|view| !view.is_empty()));
+    }
+
+    /// Length of the object with which bytes begin; none: it has no end, or too much was looked at.
+    fn length(&mut self, bytes: &[u8]) -> Option<usize> {
+        let (mut depth, mut is_string, mut is_escaped) = (0_usize, false, false);
+        for (at, byte) in bytes.iter().enumerate() {
+            self.budget = self.budget.checked_sub(1)?;
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' if is_string => is_escaped = true,
+                b'"' => is_string = !is_string,
+                b'{' if !is_string => depth += 1,
+                b'}' if !is_string => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Some(at + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn read(&mut self, json: &str, place: Place, found: &mut Found) -> bool {
+        let Some(members) = Members::of(json) else { return false };
+        match (members.get::<String>("event"), members.0.get("data")) {
+            (Some(event), Some(data)) => self.event(&event, data, place, found),
+            _ => self.document(&members, place, found),
+        }
+    }
+
+    fn event(&mut self, event: &str, data: &RawValue, place: Place, found: &mut Found) -> bool {
+        if event == "start" {
+            let Some(start) = Members::of(data.get()) else { return false };
+            self.close(found);
+            self.open = Some(started(&start, place));
+            return true;
+        }
+        let Some(view) = &mut self.open else { return false };
+        view.place.last = place.last;
+        match event {
+            "interval" => {
+                if let Ok(one) = serde_json::from_str(data.get()) {
+                    interval(view, &one);
+                }
+            }
+            "end" => {
+                if let Some(end) = Members::of(data.get()) {
+                    ended(view, &end);
+                }
+                self.close(found);
+            }
+            "error" => view.failure = serde_json::from_str(data.get()).ok(),
+            _ => {}
+        }
+        true
+    }
+
+    fn document(&mut self, members: &Members<'_>, place: Place, found: &mut Found) -> bool {
+        let start = members.0.get("start").and_then(|start| Members::of(start.get()));
+        let Some(start) = start.filter(Members::is_of_iperf3) else { return false };
+        let mut view = started(&start, place);
+        view.failure = members.get::<String>("error").map(|error| shortened(&error));
+        for one in members.get::<Vec<Interval>>("intervals").unwrap_or_default() {
+            interval(&mut view, &one);
+        }
+        if let Some(end) = members.0.get("end").and_then(|end| Members::of(end.get())) {
+            ended(&mut view, &end);
+        }
+        if !view.is_empty() {
+            found.views.push(view);
+        }
+        self.server(members, place, found);
+        true
+    }
+
+    /// What the server printed, which a client asked for by `--get-server-output`.
+    fn server(&mut self, members: &Members<'_>, place: Place, found: &mut Found) {
+        if std::mem::replace(&mut self.is_inner, true) {
+            return;
+        }
+        if let Some(server) = members.0.get("server_output_json") {
+            _ = self.read(server.get(), place, found);
+        }
+        if let Some(text) = members.get::<String>("server_output_text") {
+            let inner = read(place.text, text.as_bytes()).views;
+            let moved = inner.into_iter().map(|view| View { place, ..view });
+            found.views.extend(moved);
+        }
+        self.is_inner = false;
+    }
+}
+
+impl<'a> Members<'a> {
+    fn of(json: &'a str) -> Option<Self> {
+        serde_json::from_str(json).ok().map(Self)
+    }
+
+    /// A member of this type; none: there is none.
+    fn get<T: for<'b> Deserialize<'b>>(&self, name: &str) -> Option<T> {
+        serde_json::from_str(self.0.get(name)?.get()).ok()
+    }
+
+    fn is_of_iperf3(&self) -> bool {
+        self.get::<String>("version").is_some_and(|version| version.starts_with("iperf"))
+    }
+}
+
+/// Where an object begins on the next line, and whether something of mail stands before it.
+fn begin(lines: &Lines<'_>) -> Option<(usize, bool)> {
+    let rest = lines.text.get(lines.at..)?;
+    let marks = rest.iter().take_while(|byte| b" \t>+|".contains(byte)).count();
+    let head = rest.get(marks..)?;
+    let is_named = || {
+        let head = String::from_utf8_lossy(&head[..head.len().min(LOOK)]);
+        NAMES.iter().any(|name| head.contains(name))
+    };
+    let is_quoted = rest[..marks].iter().any(|byte| !b" \t".contains(byte));
+    (head.first() == Some(&b'{') && is_named()).then_some((lines.at + marks, is_quoted))
+}
+
+fn unquoted(json: &str) -> String {
+    json.lines().map(|line| line.trim_start_matches([' ', '\t', '>', '+', '|'])).collect()
+}
+
+/// What C prints for numbers that are none.
+fn without_nan(json: &str) -> String {
+    ["-nan", "nan", "inf"].iter().fold(json.to_owned(), |text, word| {
+        text.replace(&format!("\t{word}"), "\tnull").replace(&format!(":{word}"), ":null")
+    })
+}
+
+fn started(start: &Members<'_>, place: Place) -> View {
+    let server = start.get::<Host>("connecting_to");
+    let end = if server.is_some() { End::Client } else { End::Server };
+    let mut view = View::new(Tool::Iperf3, Some(end), place);
+    let version = start.get::<String>("version").unwrap_or_default();
+    view.version = version.split_whitespace().nth(1).map(shortened);
+    if let Some(server) = server {
+        (view.host, view.port) = (Some(shortened(&server.host)), server.port);
+    }
+    let connected = start.get::<Vec<Connected>>("connected").unwrap_or_default();
+    view.connections = connected.iter().map(connection).collect();
+    view.details.segment = start.get("tcp_mss").or_else(|| start.get("tcp_mss_default"));
+    let test = start.0.get("test_start").and_then(|test| Members::of(test.get()));
+    if let Some(test) = test {
+        planned(&mut view, &test);
+    }
+    view
+}
+
+fn connection(one: &Connected) -> Connection {
+    Connection {
+        number: one.socket,
+        back: false,
+        local: SocketAddr::new(one.local_host.to_canonical(), one.local_port),
+        peer: SocketAddr::new(one.remote_host.to_canonical(), one.remote_port),
+        reverse: false,
+        both: false,
+    }
+}
+
+fn planned(view: &mut View, test: &Members<'_>) {
+    let number = |name: &str| test.get::<u64>(name);
+    view.transport = match test.get::<String>("protocol").as_deref() {
+        Some("UDP") => Some(Transport::Udp),
+        Some("TCP") => Some(Transport::Tcp),
+        _ => None,
+    };
+    view.reverse = number("reverse") == Some(1);
+    view.both = number("bidir") == Some(1);
+    let rate = number("target_bitrate").filter(|rate| *rate > 0);
+    view.rate = rate.map(BitRate::from_bits_per_second);
+    view.details = Details {
+        block: number("blksize").filter(|bytes| *bytes > 0),
+        streams: number("num_streams").and_then(|count| count.try_into().ok()),
+        omit: number("omit"),
+        seconds: test.get::<f64>("duration").filter(|seconds| *seconds > 0.0),
+        ..view.details.clone()
+    };
+}
+
+fn interval(view: &mut View, one: &Interval) {
+    let usual = sends(view);
+    for (sum, sends) in [(one.sum, usual), (one.sum_bidir_reverse, !usual)] {
+        let Some(sum) = sum else { continue };
+        let sends = sum.sender.unwrap_or(sends);
+        let row = sum.row(one.streams.first().filter(|_| one.streams.len() == 1));
+        view.flow_mut(sends).intervals.push(&row, sends);
+    }
+}
+
+/// Whether the end that prints sends what stands first.
+fn sends(view: &View) -> bool {
+    (view.end == Some(End::Server)) == view.reverse
+}
+
+fn ended(view: &mut View, end: &Members<'_>) {
+    let usual = sends(view);
+    let pairs = [("", usual), ("_bidir_reverse", !usual)];
+    let mut has_pair = false;
+    for (suffix, sends) in pairs {
+        for (name, whose) in [("sum_sent", Whose::Sender), ("sum_received", Whose::Receiver)] {
+            let Some(sum) = end.get::<Sum>(&format!("{name}{suffix}")) else { continue };
+            has_pair = true;
+            let sends = sum.sender.unwrap_or(sends);
+            view.flow_mut(sends).totals(whose).push(Id::Sum, Side::of(&sum.row(None)));
+        }
+    }
+    let udp = end.get::<Sum>("sum").filter(|_| view.transport == Some(Transport::Udp));
+    if let Some(sum) = udp.filter(|_| !has_pair) {
+        super::reader::total_of_iperf3(view, &sum.row(None), usual);
+    }
+    let cpu = end.get::<HashMap<String, f64>>("cpu_utilization_percent");
+    view.details.cpu = cpu.and_then(|cpu| shares(&cpu));
+    view.details.congestion = end.get("sender_tcp_congestion");
+}
+
+fn shares(cpu: &HashMap<String, f64>) -> Option<[f64; 6]> {
+    let mut shares = [0.0; 6];
+    for (share, name) in shares.iter_mut().zip(CPU) {
+        *share = *cpu.get(name)?;
+    }
+    Some(shares)
+}
+
+impl Sum {
+    /// As a row of the text has it, with exact numbers.
+    fn row(&self, sender: Option<&Sender>) -> Row {
+        let exact = |number: Option<f64>| Figure::exact(number.unwrap_or(0.0).max(0.0));
+        let is_receiver = self.lost_packets.is_some();
+        let packets = self.packets.and_then(|count| u64::try_from(count).ok());
+        let retransmits = self.retransmits.and_then(|count| u64::try_from(count).ok());
+        let tail = Tail {
+            count: retransmits.or_else(|| packets.filter(|_| !is_receiver)),
+            window: sender.and_then(|one| one.snd_cwnd).map(|bytes| Figure::exact(bytes as f64)),
+            rtt: sender.and_then(|one| one.rtt),
+            jitter: self.jitter_ms.map(Figure::exact),
+            has_jitter: self.jitter_ms.is_some(),
+            lost: self.lost_packets,
+            total: self.packets.filter(|_| is_receiver),
+            omitted: self.omitted == Some(true),
+            ..Tail::default()
+        };
+        Row {
+            id: Id::Sum,
+            mark: None,
+            from: exact(self.start),
+            to: exact(self.end),
+            bytes: exact(self.bytes),
+            rate: exact(self.bits_per_second),
+            tail,
+        }
+    }
+}
+
+/// How often a byte may be looked at, for documents in one another.
+const MOST_LOOKS: usize = 4;
+/// Bytes in which a document has one of its names.
+const LOOK: usize = 300;
+const NAMES: [&str; 3] = ["\"start\"", "\"event\"", "\"intervals\""];
+/// Names of the shares of CPU time.
+const CPU: [&str; 6] =
+    ["host_total", "host_user", "host_system", "remote_total", "remote_user", "remote_system"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_in_one_another_are_looked_at_a_few_times_only() {
+        let mut documents = Documents::new(10);
+        assert_eq!(documents.length(b"{\"a}\\\"\":{}}x"), Some(12));
+        assert_eq!(documents.length(b"{{}"), None);
+        assert_eq!(documents.length(&[b'{'; 100]), None);
+        assert_eq!(documents.budget, 0);
+    }
+}

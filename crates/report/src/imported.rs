@@ -1,0 +1,225 @@
+//! Writes the runs that were found in texts of other programs: a table of the runs, what is to be
+//! doubted, curves over the load, and which lines were not read.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+
+use measurement::units::show_time;
+use measurement::{
+    BitRate, Direction, DirectionOutcome, LoadCurve, LoadPoint, Stamp, TestRecord, Throughput,
+};
+
+use crate::columns::{Cell, Columns, Emphasis};
+use crate::import::transcript::{Lines, Run};
+use crate::{judgement, tables};
+
+/// Texts that were read, and what was found in them.
+#[derive(Clone, Copy, Debug)]
+pub struct Imported<'a> {
+    /// Names of the texts.
+    pub names: &'a [String],
+    /// Runs, with their judgements.
+    pub runs: &'a [Run],
+    /// Curves of the runs.
+    pub curves: &'a [LoadCurve],
+    /// For each text the lines that were not read.
+    pub unread: &'a [Vec<usize>],
+    /// For each text those of them that begin like output that is read.
+    pub broken: &'a [Vec<usize>],
+    /// Whether a text has more runs than are read.
+    pub is_cut: bool,
+}
+
+/// Writes the table of runs, doubts, curves and lines that were not read.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", title(imported))?;
+    writeln!(out)?;
+    write_runs(imported, out)?;
+    write_remarks(imported.runs, out)?;
+    for curve in imported.curves {
+        write_curve(curve, out)?;
+    }
+    write_unread(imported, out)
+}
+
+/// Writes which lines of the texts were not read.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write_unread(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let several = imported.names.len() > 1;
+    for (at, name) in imported.names.iter().enumerate() {
+        let prefix = if several { format!("{name}: ") } else { String::new() };
+        let broken = imported.broken.get(at).map_or(&[][..], Vec::as_slice);
+        if let Some(lines) = tables::listed(broken) {
+            writeln!(out, "{prefix}not read, though it begins like a row: {lines}")?;
+        }
+        let unread = imported.unread.get(at).map_or(&[][..], Vec::as_slice);
+        if let Some(lines) = tables::listed(unread) {
+            writeln!(out, "{prefix}not read: {lines}")?;
+        }
+    }
+    if imported.is_cut {
+        writeln!(out, "there are more runs than are read at once: split the file")?;
+    }
+    Ok(())
+}
+
+fn title(imported: &Imported<'_>) -> String {
+    let runs = imported.runs.len();
+    let noun = if runs == 1 { "run" } else { "runs" };
+    let texts = match imported.names {
+        [one] => one.clone(),
+        several => format!("{} files", several.len()),
+    };
+    format!("{runs} {noun} in {texts}")
+}
+
+fn write_runs(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut columns = Columns::default();
+    let head = [
+        "run",
+        "from",
+        "to",
+        "asked",
+        "sent",
+        "arrived",
+        "time",
+        "lost",
+        "datagrams",
+        "retransmits",
+        "jitter",
+        "lines",
+        "trust",
+    ];
+    columns.push(head.into_iter().map(|text| Cell::new(text, Emphasis::Faint)).collect());
+    for (at, run) in imported.runs.iter().enumerate() {
+        let directions = &run.record.outcome.directions;
+        for (which, outcome) in directions.iter().enumerate() {
+            columns.push(row(at + 1, which == 0, run, outcome, imported.names.len() > 1));
+        }
+    }
+    columns.write(out, 2)
+}
+
+fn row(
+    number: usize,
+    is_first: bool,
+    run: &Run,
+    outcome: &DirectionOutcome,
+    several: bool,
+) -> Vec<Cell> {
+    let record = &run.record;
+    let rate = |throughput: Option<Throughput>| {
+        throughput.map_or_else(
+            || Cell::new("unknown", Emphasis::Warning),
+            |throughput| Cell::from(throughput.rate.to_string()),
+        )
+    };
+    let [from, to] = addresses(record, outcome.direction);
+    let lost = outcome.datagrams.map(|all| format!("{} ({:.2} %)", all.lost, 100.0 * all.loss()));
+    let text = |number: Option<String>| Cell::from(number.unwrap_or_default());
+    let title = record.plan.row_of_direction(outcome.direction);
+    vec![
+        Cell::from(format!("{number:>2} {title}")),
+        Cell::from(from),
+        Cell::from(to),
+        text(outcome.asked.map(|rate| rate.to_string())),
+        rate(outcome.offered),
+        rate(outcome.delivered),
+        text(outcome.headline().map(|one| show_time(one.span))),
+        text(lost),
+        text(outcome.datagrams.map(|all| all.sent.to_string())),
+        text(outcome.retransmits.map(|count| count.to_string())),
+        text(outcome.jitter_seconds.map(|seconds| format!("{:.3} ms", seconds * 1e3))),
+        if is_first { Cell::from(places(&run.lines, several)) } else { Cell::default() },
+        if is_first { judgement::stamp(record) } else { Cell::default() },
+    ]
+}
+
+/// Hosts from which, and to which, a direction goes; empty: not known.
+fn addresses(record: &TestRecord, direction: Direction) -> [String; 2] {
+    let shown = |socket: Option<SocketAddr>| {
+        socket.map_or_else(String::new, |socket| socket.ip().to_string())
+    };
+    let stream = record.streams.first();
+    let (here, peer) =
+        (shown(stream.and_then(|one| one.local)), shown(stream.and_then(|one| one.peer)));
+    if direction == Direction::Send { [here, peer] } else { [peer, here] }
+}
+
+/// `375-394, 874-896`; of several texts with their number, `2:1-20`.
+fn places(lines: &[Lines], several: bool) -> String {
+    let place = |one: &Lines| {
+        let text = if several { format!("{}:", one.text + 1) } else { String::new() };
+        format!("{text}{}-{}", one.first, one.last)
+    };
+    lines.iter().map(place).collect::<Vec<_>>().join(", ")
+}
+
+/// Doubts, the gravest first, then notes, each once with the numbers of its runs.
+fn write_remarks(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
+    let mut remarks: BTreeMap<(std::cmp::Reverse<Stamp>, String), Vec<usize>> = BTreeMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        let notes = run.record.outcome.notes.iter().cloned().map(|text| (Stamp::Valid, text));
+        for (stamp, text) in judgement::doubts(&run.record).into_iter().chain(notes) {
+            remarks.entry((std::cmp::Reverse(stamp), text)).or_default().push(at + 1);
+        }
+    }
+    if !remarks.is_empty() {
+        writeln!(out)?;
+    }
+    for ((std::cmp::Reverse(stamp), text), numbers) in remarks {
+        let kind = if stamp == Stamp::Valid { "note".to_owned() } else { stamp.to_string() };
+        let all = if numbers.len() == runs.len() && runs.len() > 1 {
+            "all runs".to_owned()
+        } else {
+            tables::numbered("run", &numbers)
+        };
+        writeln!(out, "  {kind}: {all}: {text}")?;
+    }
+    Ok(())
+}
+
+fn write_curve(curve: &LoadCurve, out: &mut dyn Write) -> io::Result<()> {
+    let host = |address: Option<IpAddr>| {
+        address.map_or_else(|| "one host".to_owned(), |address| address.to_string())
+    };
+    writeln!(out)?;
+    writeln!(out, "UDP from {} to {}: {}", host(curve.from), host(curve.to), limit(curve))?;
+    writeln!(out)?;
+    let mut columns = Columns::default();
+    let head = ["load", "sent", "arrived", "lost", "run"];
+    columns.push(head.into_iter().map(|text| Cell::new(text, Emphasis::Faint)).collect());
+    for point in &curve.points {
+        columns.push(point_row(point));
+    }
+    columns.write(out, 2)
+}
+
+/// Knee and ceiling in words.
+fn limit(curve: &LoadCurve) -> String {
+    let ceiling = |rate: BitRate| format!("at most {rate} arrived");
+    match (curve.knee, curve.ceiling) {
+        (Some((kept, missed)), Some(rate)) => {
+            format!("the knee is between {kept} and {missed}, {}", ceiling(rate))
+        }
+        (None, Some(rate)) => format!("no load arrived, {}", ceiling(rate)),
+        _ => "every load arrived".to_owned(),
+    }
+}
+
+fn point_row(point: &LoadPoint) -> Vec<Cell> {
+    let emphasis = if point.is_kept { Emphasis::None } else { Emphasis::Warning };
+    vec![
+        Cell::from(point.load.to_string()),
+        Cell::from(point.sent.map_or_else(|| "unknown".to_owned(), |rate| rate.to_string())),
+        Cell::new(point.arrived.to_string(), emphasis),
+        Cell::from(point.loss.map_or_else(String::new, |loss| format!("{:.2} %", 100.0 * loss))),
+        Cell::from((point.record + 1).to_string()),
+    ]
+}
