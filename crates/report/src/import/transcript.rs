@@ -97,7 +97,10 @@ impl Reading {
 fn run(pair: &Pair) -> Run {
     let places = pair.views().map(|view| view.place).chain(pair.copies.iter().copied());
     let lines = places.map(|Place { text, first, last }| Lines { text, first, last });
-    Run { record: record::record(pair, source(pair)), lines: lines.collect() }
+    let mut lines: Vec<_> = lines.collect();
+    // The document of a client may have what its server printed.
+    lines.dedup();
+    Run { record: record::record(pair, source(pair)), lines }
 }
 
 /// `output of iperf3 3.12: client, lines 1-20; server, lines 30-50`.

@@ -9,7 +9,7 @@ use super::checks;
 use super::figure::Figure;
 use super::reader::Found;
 use super::row::{Id, Row, Tail};
-use super::view::{Connection, Place, Side, Tool, View};
+use super::view::{Connection, Flow, Place, Side, Tool, View};
 
 /// Puts the lines of runs together.
 pub(super) struct Csv {
@@ -73,18 +73,19 @@ impl Csv {
     /// A row from zero is the whole run, unless others follow it.
     fn hold(&mut self, line: Line) {
         let Some(view) = &mut self.open else { return };
+        let flow = flow_of(view, &line);
         let number = line.connection.number;
         let at = self.held.iter().position(|one| one.connection.number == number);
         let starts = line.row.from.value == 0.0;
         match at {
             Some(at) if starts && is_other_end(&self.held[at].row, &line.row) => {
                 let (sent, arrived) = by_amount(&self.held[at].row, &line.row);
-                view.sent.by_receiver.push(line.row.id, Side::of(&arrived));
+                flow.by_receiver.push(line.row.id, Side::of(&arrived));
                 self.held[at].row = sent;
             }
             Some(at) => {
                 let first = std::mem::replace(&mut self.held[at], line);
-                view.sent.intervals.push(&first.row, true);
+                flow.intervals.push(&first.row, true);
             }
             None => self.held.push(line),
         }
@@ -93,18 +94,26 @@ impl Csv {
     /// Ends the open run.
     pub(super) fn close(&mut self, found: &mut Found) {
         let Some(mut view) = self.open.take() else { return };
-        for Line { row, .. } in std::mem::take(&mut self.held) {
-            let side = Side::of(&row);
+        for line in std::mem::take(&mut self.held) {
+            let Line { row, .. } = line;
+            let (flow, side) = (flow_of(&mut view, &line), Side::of(&row));
             if row.from.value > 0.0 {
-                view.sent.intervals.push(&row, true);
+                flow.intervals.push(&row, true);
             } else if row.tail.total.is_some() {
-                view.sent.by_receiver.push(row.id, side);
+                flow.by_receiver.push(row.id, side);
             } else {
-                view.sent.by_sender.push(row.id, side);
+                flow.by_sender.push(row.id, side);
             }
         }
         found.views.push(view);
     }
+}
+
+/// The direction of a line: that of the first stream, or back to the host where that begins.
+fn flow_of<'a>(view: &'a mut View, line: &Line) -> &'a mut Flow {
+    let first = view.connections.first().map(|one| one.local.ip());
+    let is_back = first.is_some_and(|first| first != line.connection.local.ip());
+    view.flow_mut(!is_back)
 }
 
 /// Whether both rows are of the same run, by its two ends.

@@ -3,9 +3,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use measurement::{BitRate, Transport};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -25,8 +27,8 @@ pub(super) struct Documents {
     is_inner: bool,
 }
 
-/// Members of an object; of a name that is there twice the last, as for most readers.
-struct Members<'a>(HashMap<Cow<'a, str>, &'a RawValue>);
+/// Members of an object, in their order. iperf3 writes some names twice.
+struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 #[derive(Deserialize)]
 struct Connected {
@@ -41,14 +43,6 @@ struct Connected {
 struct Host {
     host: String,
     port: Option<u16>,
-}
-
-#[derive(Deserialize)]
-struct Interval {
-    #[serde(default)]
-    streams: Vec<Sender>,
-    sum: Option<Sum>,
-    sum_bidir_reverse: Option<Sum>,
 }
 
 /// Of a stream what its sum does not have.
@@ -123,7 +117,7 @@ impl Documents {
 
     fn read(&mut self, json: &str, place: Place, found: &mut Found) -> bool {
         let Some(members) = Members::of(json) else { return false };
-        match (members.get::<String>("event"), members.0.get("data")) {
+        match (members.get::<String>("event"), members.raw("data")) {
             (Some(event), Some(data)) => self.event(&event, data, place, found),
             _ => self.document(&members, place, found),
         }
@@ -136,11 +130,11 @@ impl Documents {
             self.open = Some(started(&start, place));
             return true;
         }
-        let Some(view) = &mut self.open else { return false };
+        let Some(view) = &mut self.open else { return EVENTS.contains(&event) };
         view.place.last = place.last;
         match event {
             "interval" => {
-                if let Ok(one) = serde_json::from_str(data.get()) {
+                if let Some(one) = Members::of(data.get()) {
                     interval(view, &one);
                 }
             }
@@ -150,22 +144,28 @@ impl Documents {
                 }
                 self.close(found);
             }
-            "error" => view.failure = serde_json::from_str(data.get()).ok(),
+            "error" => {
+                if let Ok(reason) = serde_json::from_str::<String>(data.get()) {
+                    view.fail(&reason);
+                }
+            }
             _ => {}
         }
         true
     }
 
     fn document(&mut self, members: &Members<'_>, place: Place, found: &mut Found) -> bool {
-        let start = members.0.get("start").and_then(|start| Members::of(start.get()));
+        let start = members.object("start");
         let Some(start) = start.filter(Members::is_of_iperf3) else { return false };
         let mut view = started(&start, place);
-        view.failure = members.get::<String>("error").map(|error| shortened(&error));
-        for one in members.get::<Vec<Interval>>("intervals").unwrap_or_default() {
+        for one in members.get::<Vec<Members<'_>>>("intervals").unwrap_or_default() {
             interval(&mut view, &one);
         }
-        if let Some(end) = members.0.get("end").and_then(|end| Members::of(end.get())) {
+        if let Some(end) = members.object("end") {
             ended(&mut view, &end);
+        }
+        if let Some(reason) = members.get::<String>("error") {
+            view.fail(&reason);
         }
         if !view.is_empty() {
             found.views.push(view);
@@ -179,7 +179,7 @@ impl Documents {
         if std::mem::replace(&mut self.is_inner, true) {
             return;
         }
-        if let Some(server) = members.0.get("server_output_json") {
+        if let Some(server) = members.raw("server_output_json") {
             _ = self.read(server.get(), place, found);
         }
         if let Some(text) = members.get::<String>("server_output_text") {
@@ -193,18 +193,70 @@ impl Documents {
 
 impl<'a> Members<'a> {
     fn of(json: &'a str) -> Option<Self> {
-        serde_json::from_str(json).ok().map(Self)
+        serde_json::from_str(json).ok()
+    }
+
+    /// All members of a name.
+    fn all(&self, name: &str) -> impl Iterator<Item = &'a RawValue> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// The last member of a name, as most readers take it.
+    fn raw(&self, name: &str) -> Option<&'a RawValue> {
+        self.all(name).last()
+    }
+
+    fn object(&self, name: &str) -> Option<Members<'a>> {
+        Self::of(self.raw(name)?.get())
     }
 
     /// A member of this type; none: there is none.
-    fn get<T: for<'b> Deserialize<'b>>(&self, name: &str) -> Option<T> {
-        serde_json::from_str(self.0.get(name)?.get()).ok()
+    fn get<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
+        serde_json::from_str(self.raw(name)?.get()).ok()
+    }
+
+    /// The sums of the usual direction and of the other one, which to 3.9 have one name.
+    fn sums(&self, name: &str) -> [Option<Sum>; 2] {
+        let sum = |value: &RawValue| serde_json::from_str::<Sum>(value.get()).ok();
+        let mut same = self.all(name).filter_map(sum);
+        let usual = same.next();
+        let other = self.all(&format!("{name}_bidir_reverse")).filter_map(sum).last();
+        [usual, other.or(same.next())]
     }
 
     fn is_of_iperf3(&self) -> bool {
         self.get::<String>("version").is_some_and(|version| version.starts_with("iperf"))
     }
 }
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_map(Collect)
+    }
+}
+
+/// Collects all members.
+struct Collect;
+
+impl<'de> Visitor<'de> for Collect {
+    type Value = Members<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(Name(name)) = entries.next_key()? {
+            members.push((name, entries.next_value()?));
+        }
+        Ok(Members(members))
+    }
+}
+
+/// A name, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Where an object begins on the next line, and whether something of mail stands before it.
 fn begin(lines: &Lines<'_>) -> Option<(usize, bool)> {
@@ -242,7 +294,7 @@ fn started(start: &Members<'_>, place: Place) -> View {
     let connected = start.get::<Vec<Connected>>("connected").unwrap_or_default();
     view.connections = connected.iter().map(connection).collect();
     view.details.segment = start.get("tcp_mss").or_else(|| start.get("tcp_mss_default"));
-    let test = start.0.get("test_start").and_then(|test| Members::of(test.get()));
+    let test = start.object("test_start");
     if let Some(test) = test {
         planned(&mut view, &test);
     }
@@ -280,12 +332,13 @@ fn planned(view: &mut View, test: &Members<'_>) {
     };
 }
 
-fn interval(view: &mut View, one: &Interval) {
+fn interval(view: &mut View, one: &Members<'_>) {
     let usual = sends(view);
-    for (sum, sends) in [(one.sum, usual), (one.sum_bidir_reverse, !usual)] {
+    let streams = one.get::<Vec<Sender>>("streams").unwrap_or_default();
+    for (sum, sends) in one.sums("sum").into_iter().zip([usual, !usual]) {
         let Some(sum) = sum else { continue };
         let sends = sum.sender.unwrap_or(sends);
-        let row = sum.row(one.streams.first().filter(|_| one.streams.len() == 1));
+        let row = sum.row(streams.first().filter(|_| streams.len() == 1));
         view.flow_mut(sends).intervals.push(&row, sends);
     }
 }
@@ -297,13 +350,11 @@ fn sends(view: &View) -> bool {
 
 fn ended(view: &mut View, end: &Members<'_>) {
     let usual = sends(view);
-    let pairs = [("", usual), ("_bidir_reverse", !usual)];
     let mut has_pair = false;
-    for (suffix, sends) in pairs {
-        for (name, whose) in [("sum_sent", Whose::Sender), ("sum_received", Whose::Receiver)] {
-            let Some(sum) = end.get::<Sum>(&format!("{name}{suffix}")) else { continue };
+    for (name, whose) in [("sum_sent", Whose::Sender), ("sum_received", Whose::Receiver)] {
+        for (sum, sends) in end.sums(name).into_iter().zip([usual, !usual]) {
+            let Some(sum) = sum else { continue };
             has_pair = true;
-            let sends = sum.sender.unwrap_or(sends);
             view.flow_mut(sends).totals(whose).push(Id::Sum, Side::of(&sum.row(None)));
         }
     }
@@ -359,6 +410,8 @@ const MOST_LOOKS: usize = 4;
 /// Bytes in which a document has one of its names.
 const LOOK: usize = 300;
 const NAMES: [&str; 3] = ["\"start\"", "\"event\"", "\"intervals\""];
+/// Events that may follow the end of a run.
+const EVENTS: [&str; 4] = ["end", "error", "server_output_text", "server_output_json"];
 /// Names of the shares of CPU time.
 const CPU: [&str; 6] =
     ["host_total", "host_user", "host_system", "remote_total", "remote_user", "remote_system"];

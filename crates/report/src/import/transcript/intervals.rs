@@ -34,6 +34,9 @@ impl Intervals {
         self.rtt = row.tail.rtt.or(self.rtt);
         let interval = interval(row, sent);
         let first = *self.first.get_or_insert(row.id);
+        if row.id == first {
+            return self.append(interval, row);
+        }
         let recent = self.rows.iter_mut().rev().take(RECENT);
         let same = recent.into_iter().find(|one| is_same(one, &interval));
         match same {
@@ -41,9 +44,8 @@ impl Intervals {
                 *known = interval;
                 self.has_sums = true;
             }
-            Some(known) if row.id != first && !self.has_sums => add(known, &interval),
-            Some(_) if row.id != first => {}
-            _ => self.append(interval, row),
+            Some(known) if !self.has_sums => add(known, &interval),
+            _ => {}
         }
     }
 
@@ -83,8 +85,10 @@ fn interval(row: &Row, sent: bool) -> Interval {
     }
 }
 
+/// Streams of one interval begin at about the same time.
 fn is_same(one: &Interval, other: &Interval) -> bool {
-    one.from == other.from && one.to == other.to && one.omitted == other.omitted
+    let apart = one.from.abs_diff(other.from);
+    one.omitted == other.omitted && apart * 2 < one.to.saturating_sub(one.from)
 }
 
 fn add(known: &mut Interval, other: &Interval) {
@@ -97,7 +101,7 @@ fn add(known: &mut Interval, other: &Interval) {
 }
 
 /// Rows among which the row of a sum belongs to an interval.
-const RECENT: usize = 2;
+const RECENT: usize = 4;
 /// Seconds by which printed times of one instant differ.
 const SLACK: f64 = 0.02;
 /// A day of seconds; further ones are not kept.

@@ -1,7 +1,6 @@
 //! Which views are of one run: the two ends of a stream have the same ports.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 
 use measurement::Direction;
 
@@ -22,64 +21,73 @@ pub(super) struct Pair {
 pub(super) fn pairs(views: Vec<View>) -> Vec<Pair> {
     let mut runs: Vec<Pair> = Vec::new();
     let mut known: HashMap<(u16, u16), Vec<usize>> = HashMap::new();
-    for mut view in views {
-        let key = key(&view);
-        let same = key.and_then(|key| known.get(&key)).map_or(&[][..], Vec::as_slice);
-        let recent = same.iter().rev().take(MOST_TRIED);
-        let taken = recent.copied().find(|run| runs[*run].accepts(&view));
-        if let Some(run) = taken {
-            runs[run].add(view);
-            continue;
-        }
-        let turned = key.and_then(|(client, server)| known.get(&(server, client)));
-        let other = turned.and_then(|runs| runs.last()).copied();
-        if let Some(run) = other.filter(|_| view.end.is_none()) {
-            // Neither port is a usual one: what the other end is tells what this one is.
-            view.end = Some(End::Server);
-            if runs[run].accepts(&view) {
-                runs[run].add(view);
-                continue;
+    for view in views {
+        let keys: Vec<_> = keys(&view).collect();
+        let at = |(client, server)| known.get(&(client, server)).map_or(&[][..], Vec::as_slice);
+        let same = keys.iter().flat_map(|key| at(*key).iter().rev().take(MOST_TRIED));
+        let turned = keys.iter().flat_map(|key| at((key.1, key.0)).iter().rev().take(MOST_TRIED));
+        let mut tried = same.chain(turned).copied();
+        match tried.find_map(|run| runs[run].role_of(&view).map(|role| (run, role))) {
+            Some((run, role)) => runs[run].add(view, role),
+            None => {
+                for key in keys {
+                    known.entry(key).or_default().push(runs.len());
+                }
+                let mut run = Pair::default();
+                let role = if view.end == Some(End::Server) { Role::Server } else { Role::Client };
+                run.add(view, role);
+                runs.push(run);
             }
-            view.end = None;
-        }
-        if let Some(key) = key {
-            known.entry(key).or_default().push(runs.len());
-        }
-        runs.push(Pair::default());
-        if let Some(run) = runs.last_mut() {
-            run.add(view);
         }
     }
     runs
 }
 
-/// Ports of the client and of the server, of the first stream.
-fn key(view: &View) -> Option<(u16, u16)> {
-    let least = view.ports().min_by_key(|(client, _)| client.port());
-    least.map(|(client, server)| (client.port(), server.port()))
+/// What a view is to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Client,
+    Server,
+    /// The server of a run whose client it was taken for.
+    Turned,
+    /// The same again.
+    Copy,
+}
+
+/// Ports of the client and of the server of the first streams.
+fn keys(view: &View) -> impl Iterator<Item = (u16, u16)> {
+    view.ports().take(MOST_KEYS).map(|(client, server)| (client.port(), server.port()))
 }
 
 impl Pair {
-    /// Whether a view is of this run: the other end of it, or the same again.
-    fn accepts(&self, view: &View) -> bool {
-        let (same, other) = match view.end {
-            Some(End::Server) => (&self.server, &self.client),
-            _ => (&self.client, &self.server),
-        };
-        if let Some(same) = same {
-            return is_copy(same, view);
+    /// What a view is to this run; none: it is of another one.
+    fn role_of(&self, view: &View) -> Option<Role> {
+        if self.views().any(|known| known.end == view.end && is_copy(known, view)) {
+            return Some(Role::Copy);
         }
-        other.as_ref().is_some_and(|other| is_other_end(other, view))
+        let other = |known: &Option<View>| known.as_ref().is_some_and(|one| is_other_end(one, view));
+        match view.end {
+            Some(End::Server) if self.server.is_none() => other(&self.client).then_some(Role::Server),
+            Some(End::Client) if self.client.is_none() => other(&self.server).then_some(Role::Client),
+            None if self.server.is_none() => other(&self.client).then_some(Role::Turned),
+            None if self.client.is_none() => other(&self.server).then_some(Role::Client),
+            _ => None,
+        }
     }
 
-    fn add(&mut self, view: View) {
-        let own = match view.end {
-            Some(End::Server) => &mut self.server,
-            _ => &mut self.client,
-        };
-        match own {
-            Some(_) => self.copies.push(view.place),
-            None => *own = Some(view),
+    fn add(&mut self, mut view: View, role: Role) {
+        match role {
+            Role::Client => self.client = Some(view),
+            Role::Server => self.server = Some(view),
+            Role::Turned => {
+                view.end = Some(End::Server);
+                view.turn();
+                view.connections.iter_mut().for_each(|one| {
+                    std::mem::swap(&mut one.local, &mut one.peer);
+                });
+                self.server = Some(view);
+            }
+            Role::Copy => self.copies.push(view.place),
         }
     }
 
@@ -120,9 +128,11 @@ fn is_copy(one: &View, other: &View) -> bool {
 /// Both ends of one run: an address of the client or of the server is the same at both, and so are
 /// transport and time. The other address may be translated (RFC 3022).
 fn is_other_end(one: &View, other: &View) -> bool {
-    let is_same = |a: SocketAddr, b: SocketAddr| a.ip() == b.ip();
-    let mut ports = one.ports().zip(other.ports());
-    let is_near = ports.any(|(a, b)| is_same(a.0, b.0) || is_same(a.1, b.1));
+    let ips = |view: &View| {
+        let ports = view.ports().take(1);
+        ports.flat_map(|(a, b)| [a.ip(), b.ip()]).collect::<Vec<_>>()
+    };
+    let is_near = ips(one).iter().any(|ip| ips(other).contains(ip));
     let transports = one.transport.zip(other.transport);
     let is_alike = transports.is_none_or(|(a, b)| a == b);
     let apart = seconds(one).zip(seconds(other)).map(|(a, b)| (a - b).abs() <= SECONDS + a * SHARE);
@@ -138,6 +148,8 @@ fn seconds(view: &View) -> Option<f64> {
 
 /// Runs with the same ports that are tried, the last first.
 const MOST_TRIED: usize = 8;
+/// Streams by which the run of a view is looked up.
+const MOST_KEYS: usize = 16;
 /// By which the times of both ends differ, for delays at begin and end.
 const SECONDS: f64 = 2.0;
 const SHARE: f64 = 0.2;

@@ -54,6 +54,8 @@ struct Reader {
     right: Option<usize>,
     csv: Csv,
     documents: Documents,
+    /// What stands before statements, e.g. a time, with zeros for all digits.
+    before: String,
 }
 
 impl Reader {
@@ -63,6 +65,7 @@ impl Reader {
             right: None,
             csv: Csv::new(number),
             documents: Documents::new(length),
+            before: String::new(),
         }
     }
 
@@ -78,12 +81,28 @@ impl Reader {
             return;
         }
         let start = starts.first();
+        if self.is_blank(&line, start) {
+            return;
+        }
         let is_right = self.right.zip(start).is_some_and(|(right, at)| at + SHIFT >= right);
         let line = lines.unwrap(line);
         let place = (first, lines.number);
         if !self.csv.take(&line, place, found) {
             self.columns[usize::from(is_right)].take(said(&line), place, found);
         }
+    }
+
+    /// Whether a line has nothing but what stands before statements, as the last one had it.
+    fn is_blank(&mut self, line: &str, start: Option<&usize>) -> bool {
+        let shape = |text: &str| {
+            let zero = |one: char| if one.is_ascii_digit() { '0' } else { one };
+            text.trim().chars().map(zero).collect::<String>()
+        };
+        if let Some(start) = start.filter(|start| **start > 0 && **start < LONGEST_NAME) {
+            self.before = shape(&line[..*start]);
+            return false;
+        }
+        start.is_none() && !self.before.is_empty() && shape(line) == self.before
     }
 }
 
@@ -194,7 +213,7 @@ impl Column {
         match said {
             Said::Reverse => view.reverse = true,
             Said::Detail(detail) => detail_of(view, detail),
-            Said::Failure(text) => view.failure = Some(shortened(text)),
+            Said::Failure(text) => view.fail(text),
             Said::NotAcknowledged => view.unacknowledged = true,
             Said::Sent(_, count) => {
                 let known = view.sent.datagrams.unwrap_or(0);
@@ -389,6 +408,10 @@ impl Column {
             let side = Side::of(row);
             return view.sent.totals(Whose::Receiver).push(row.id, side);
         }
+        if view.both && row.id == Id::Sum {
+            // Of both directions together.
+            return;
+        }
         let held = self.held.iter().position(|one| one.id == row.id);
         let begins = row.from.value == 0.0;
         if let Some(at) = held {
@@ -483,36 +506,42 @@ fn sends_of_iperf3(view: &View, row: &Row) -> bool {
     }
 }
 
+/// Whether the end that prints sends a stream of iperf 2. A server sends what it connects itself
+/// (`-d`, `-r`), and streams that are marked as reverse; `[ *1]` is the way back of such as `[  1]`.
 fn sends_of_iperf2(view: &View, id: Id, listening: Option<(Transport, Option<u16>)>) -> bool {
-    let Id::Stream { number, back } = id else {
-        return view.end != Some(End::Server);
+    let is_server = view.end == Some(End::Server);
+    let Id::Stream { number, back } = id else { return !is_server };
+    let of = |back: Option<bool>| {
+        let is_its = |one: &&Connection| one.number == number && back.is_none_or(|b| one.back == b);
+        view.connections.iter().find(is_its)
     };
-    let one = view.connections.iter().find(|one| one.number == number && one.back == back);
-    let one = one.or_else(|| view.connections.iter().find(|one| one.number == number));
-    let server_port = listening.and_then(|(_, port)| port);
-    let sends = match (one, server_port) {
-        (Some(one), Some(port)) if one.local.port() != one.peer.port() => one.local.port() != port,
-        _ => view.end != Some(End::Server),
+    let Some(one) = of(Some(back)).or_else(|| of(None)) else { return is_server == back };
+    let port = listening.and_then(|(_, port)| port);
+    let is_accepted = port.is_some_and(|port| one.local.port() == port);
+    let sends = match (is_server, port) {
+        (true, Some(_)) => !is_accepted || one.reverse,
+        (true, None) => one.reverse,
+        (false, _) => !is_accepted && !one.reverse,
     };
-    let turned = one.is_some_and(|one| one.reverse) || (back && one.is_none_or(|one| !one.back));
-    sends != turned
+    let is_way_back = back && !one.back && !one.reverse;
+    sends != is_way_back
 }
 
-/// A row of the summary. Without a name it is what the end knows: to 3.1 iperf3 prints one row of a
-/// UDP stream, with the amount of the sender and the losses of the receiver.
+/// A row of the summary. Without a name it is of UDP, to 3.6: with the amount of the sender, which
+/// a server does not know, and the losses of the receiver.
 pub(super) fn total_of_iperf3(view: &mut View, row: &Row, sends: bool) {
     let side = Side::of(row);
+    // A server that sends has no results of the client.
+    let knows_losses = !(sends && view.end == Some(End::Server));
     let flow = view.flow_mut(sends);
-    match row.tail.whose {
-        Some(whose) => flow.totals(whose).push(row.id, side),
-        None if !sends => flow.by_receiver.push(row.id, side),
-        None => {
-            let sent = Side { lost: None, jitter: None, ..side };
-            flow.by_sender.push(row.id, sent);
-            if side.total.is_some_and(|total| total > 0) {
-                flow.by_receiver.push(row.id, checks::arrived(side));
-            }
-        }
+    if let Some(whose) = row.tail.whose {
+        return flow.totals(whose).push(row.id, side);
+    }
+    if side.bytes.value > 0.0 {
+        flow.by_sender.push(row.id, Side { lost: None, jitter: None, ..side });
+    }
+    if knows_losses && side.total.is_some_and(|total| total > 0) {
+        flow.by_receiver.push(row.id, checks::arrived(side));
     }
 }
 

@@ -48,7 +48,8 @@ impl<'a> Account<'a> {
     fn of(run: &'a Pair) -> Self {
         let views: Vec<_> = run.views().collect();
         let transport = views.iter().find_map(|view| view.transport).unwrap_or(Transport::Tcp);
-        let both = views.iter().any(|view| view.both || view.is_both());
+        let is_asked = |view: &&View| view.both && view.tool == Tool::Iperf3;
+        let both = views.iter().any(|view| is_asked(view) || view.is_both());
         let reverse = views.iter().any(|view| view.is_reverse());
         let directions = match (both, reverse) {
             (true, _) => vec![Direction::Send, Direction::Receive],
@@ -75,8 +76,7 @@ impl<'a> Account<'a> {
 
     /// What the receiver printed of itself, else what the sender printed of it.
     fn arrived(&self, direction: Direction) -> Option<Side> {
-        let own =
-            self.end(direction, false).and_then(|view| view.flow(direction).by_receiver.side());
+        let own = self.end(direction, false).and_then(|view| own_arrival(view, direction));
         let told = || {
             let view = self.end(direction, true)?;
             let side = view.flow(direction).by_receiver.side()?;
@@ -376,6 +376,16 @@ impl View {
             |flow: &super::view::Flow| !flow.by_sender.is_empty() || !flow.by_receiver.is_empty();
         self.failure.is_some() || !flows.into_iter().any(has_total)
     }
+}
+
+/// What a receiver printed of itself. To 3.6 the summary of a server of iperf3 has the losses and
+/// no amount, which is then that of the intervals.
+fn own_arrival(view: &View, direction: Direction) -> Option<Side> {
+    let side = view.flow(direction).by_receiver.side()?;
+    let has_amount = side.bytes.value > 0.0 || side.total.unwrap_or(0) <= side.lost.unwrap_or(0);
+    let counted = || of_intervals(view, direction);
+    let Some(counted) = (!has_amount).then(counted).flatten() else { return Some(side) };
+    Some(Side { bytes: counted.bytes, rate: counted.rate, ..side })
 }
 
 /// The sum of the intervals at the end that printed them; none: there are none.

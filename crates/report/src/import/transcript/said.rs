@@ -81,7 +81,7 @@ pub(super) fn said(text: &str) -> Said<'_> {
     let trimmed =
         text.trim_matches(|letter: char| letter.is_whitespace() || MARKS.contains(letter));
     if trimmed.is_empty() {
-        return Said::Blank;
+        return if text.contains(RULE) { Said::Separator } else { Said::Blank };
     }
     if let Some((at, bracket)) = bracket(text) {
         return behind_bracket(bracket, &text[at..]);

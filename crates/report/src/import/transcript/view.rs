@@ -231,6 +231,26 @@ impl View {
         self.sent.is_empty() && self.received.is_empty()
     }
 
+    /// Takes the reason for which a program ended. A server that was stopped behind its summary had
+    /// ended the run before.
+    pub(super) fn fail(&mut self, reason: &str) {
+        let has_summary = [&self.sent, &self.received]
+            .iter()
+            .any(|flow| !flow.by_sender.is_empty() || !flow.by_receiver.is_empty());
+        let is_stopped = reason.contains("the server has terminated");
+        if !(has_summary && is_stopped && self.end == Some(End::Server)) {
+            self.failure = Some(super::reader::shortened(reason));
+        }
+    }
+
+    /// Turns what this end was taken to send to what it receives, and the other way round.
+    pub(super) fn turn(&mut self) {
+        std::mem::swap(&mut self.sent, &mut self.received);
+        for flow in [&mut self.sent, &mut self.received] {
+            std::mem::swap(&mut flow.by_sender, &mut flow.by_receiver);
+        }
+    }
+
     /// Whether this end sends in a direction.
     pub(super) fn sends(&self, direction: Direction) -> bool {
         (self.end == Some(End::Server)) == (direction == Direction::Receive)
