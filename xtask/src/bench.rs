@@ -15,6 +15,7 @@ mod engines;
 mod exchanges;
 mod flags;
 mod growth;
+mod import;
 mod loopback;
 mod mars;
 mod memory;
@@ -49,6 +50,7 @@ enum Special {
     Memory(memory::Memory),
     Growth(growth::Growth),
     Search(search::Search),
+    Import(import::Import),
 }
 
 impl Bench {
@@ -64,6 +66,7 @@ impl Bench {
             Some(Special::Memory(memory)) => memory.run(),
             Some(Special::Growth(growth)) => growth.run(),
             Some(Special::Search(search)) => search.run(),
+            Some(Special::Import(import)) => import.run(),
             None => self.loopback.run(),
         }
     }

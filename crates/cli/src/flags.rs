@@ -186,7 +186,7 @@ pub(crate) enum Command {
     Diagnose(DiagnoseFlags),
     /// Explain a rule, the last run, or a record in a file
     Explain(ExplainFlags),
-    /// Find the runs of iperf3 and iperf in logs, mail or pages, and judge them
+    /// Find the runs of iperf3 and iperf in any text, and judge them
     Import(ImportFlags),
     /// Show what this host has, or one that was captured
     Host(HostFlags),

@@ -11,7 +11,7 @@ use measurement::{
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
-use crate::import::transcript::{Lines, Run};
+use crate::import::transcript::{Lines, Rates, Run};
 use crate::{judgement, tables};
 
 /// Texts that were read, and what was found in them.
@@ -23,6 +23,8 @@ pub struct Imported<'a> {
     pub runs: &'a [Run],
     /// Curves of the runs.
     pub curves: &'a [LoadCurve],
+    /// Rates that are of no run.
+    pub rates: &'a [Rates],
     /// For each text the lines that were not read.
     pub unread: &'a [Vec<usize>],
     /// For each text those of them that begin like output that is read.
@@ -37,12 +39,15 @@ pub struct Imported<'a> {
 /// An error of writing to `out`.
 pub fn write(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", title(imported))?;
-    writeln!(out)?;
-    write_runs(imported, out)?;
-    write_remarks(imported.runs, out)?;
+    if !imported.runs.is_empty() {
+        writeln!(out)?;
+        write_runs(imported, out)?;
+        write_remarks(imported.runs, out)?;
+    }
     for curve in imported.curves {
         write_curve(curve, out)?;
     }
+    write_rates(imported, out)?;
     write_unread(imported, out)
 }
 
@@ -199,6 +204,35 @@ fn write_curve(curve: &LoadCurve, out: &mut dyn Write) -> io::Result<()> {
         columns.push(point_row(point));
     }
     columns.write(out, 2)
+}
+
+/// Rates without a run: each heading with the median of each column, and how many they are.
+fn write_rates(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if imported.rates.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    writeln!(out, "rates without a run: the median of each column")?;
+    writeln!(out)?;
+    let mut columns = Columns::default();
+    let count = imported.rates.iter().map(|rates| rates.columns.len()).max().unwrap_or(0);
+    let head = (1..=count).map(|column| format!("column {column}"));
+    let head = std::iter::once(String::new()).chain(head);
+    columns.push(head.map(|text| Cell::new(text, Emphasis::Faint)).collect());
+    for rates in imported.rates {
+        let mut row = vec![Cell::from(format!("line {}: {}", rates.line, rates.heading))];
+        row.extend(rates.columns.iter().map(|column| Cell::from(median(column))));
+        columns.push(row);
+    }
+    columns.write(out, 2)
+}
+
+/// `686.0 Mbit/s of 3`; empty: there are none.
+fn median(rates: &[BitRate]) -> String {
+    let mut rates = rates.to_vec();
+    rates.sort_unstable();
+    let middle = rates.get(rates.len() / 2);
+    middle.map_or_else(String::new, |rate| format!("{rate} of {}", rates.len()))
 }
 
 /// Knee and ceiling in words.

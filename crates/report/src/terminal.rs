@@ -150,6 +150,8 @@ fn asked(record: &TestRecord, outcome: &DirectionOutcome) -> Cell {
         (Some(rate), None) => Cell::from(rate.to_string()),
         (None, Some(amount)) => Cell::from(amount),
         (None, None) if record.trials.rate.is_some() => Cell::new("search", Emphasis::Faint),
+        // What other programs print does not tell it.
+        (None, None) if record.origin.source != Source::Measured => Cell::default(),
         (None, None) => Cell::new("unlimited", Emphasis::Faint),
     }
 }

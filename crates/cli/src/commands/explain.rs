@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, ensure};
 use measurement::json::{value, write_indented};
-use measurement::{Attribution, Page, Profile, RecordSet, RuleId};
+use measurement::record::Source;
+use measurement::{Attribution, Page, Profile, RecordSet, RuleId, TestRecord};
 use report::export::Diagnosis;
 use report::import::{self, Content, ImportError, Imported, Table};
 use report::tables::AttributedTable;
@@ -86,7 +87,11 @@ fn explain_records(mut records: RecordSet, flags: &ExplainFlags) -> anyhow::Resu
     for record in &mut records.records {
         campaign::judge(record);
     }
-    campaign::judge_together(&mut records.records);
+    let is_measured = |record: &TestRecord| record.origin.source == Source::Measured;
+    if records.records.iter().any(is_measured) {
+        // Imported runs may be of different days and hosts.
+        campaign::judge_together(&mut records.records);
+    }
     output::print(&records, flags.format.or(&Diagnosis))?;
     Ok(ExitCode::SUCCESS)
 }

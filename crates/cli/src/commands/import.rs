@@ -25,7 +25,7 @@ pub(crate) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
         reading.add(&text(file, name)?);
     }
     let mut found = reading.finish();
-    if found.runs.is_empty() {
+    if found.runs.is_empty() && found.rates.is_empty() {
         bail!("{}", nothing_in(&names));
     }
     found.runs.iter_mut().for_each(|run| campaign::judge(&mut run.record));
@@ -33,10 +33,10 @@ pub(crate) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
 }
 
 fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<ExitCode> {
-    let Runs { runs, unread, broken, is_cut } = found;
+    let Runs { runs, unread, broken, rates, is_cut } = found;
     let curves = campaign::load_curves(runs.iter().map(|run| &run.record));
     let imported =
-        Imported { names, runs: &runs, curves: &curves, unread: &unread, broken: &broken, is_cut };
+        Imported { names, runs: &runs, curves: &curves, rates: &rates, unread: &unread, broken: &broken, is_cut };
     match flags.format.chosen() {
         None => output::print_table(|out| imported::write(&imported, out))?,
         // Standard error may be closed.

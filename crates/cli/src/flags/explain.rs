@@ -12,8 +12,9 @@ use super::format::FormatFlags;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainFlags {
-    /// A rule such as gro-off, `last` for the last run, or a file: a record, the text of
-    /// "perf report --stdio", of "perf top --stdio" or of "perf script", or folded stacks
+    /// A rule such as gro-off, `last` for the last run, or a file: a record, the output of iperf3
+    /// or iperf, the text of "perf report --stdio", of "perf top --stdio" or of "perf script", or
+    /// folded stacks
     /// [default: list all rules]
     #[arg(value_name = "RULE|last|FILE")]
     pub(crate) what: Option<String>,

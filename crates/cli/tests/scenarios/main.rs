@@ -19,6 +19,7 @@ mod formats;
 mod gathering;
 mod habits;
 mod host;
+mod import;
 mod interruptions;
 mod latency;
 mod many;

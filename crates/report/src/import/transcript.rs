@@ -8,19 +8,25 @@ use super::{Content, Import, ImportError, Imported};
 
 mod block;
 mod checks;
+mod column;
 mod command;
 mod csv;
 mod cursor;
 mod document;
 mod figure;
 mod intervals;
+mod iperf2;
+mod iperf3;
 mod lines;
 mod pairing;
+mod rates;
 mod reader;
 mod record;
 mod row;
 mod said;
 mod view;
+
+pub use self::rates::Rates;
 
 use self::pairing::{Pair, pairs};
 use self::view::{End, Place, Tool, View};
@@ -39,7 +45,9 @@ pub struct Runs {
     /// For each text numbers of the lines that begin like output of iperf3 or iperf and could not
     /// be read.
     pub broken: Vec<Vec<usize>>,
-    /// Whether a text has more runs than are read, 20,000 views of an end.
+    /// Rates that stand by themselves, without the runs that they are of.
+    pub rates: Vec<Rates>,
+    /// Whether a text has more runs than are read: what an end printed counts, up to 10,000.
     pub is_cut: bool,
 }
 
@@ -66,7 +74,9 @@ pub struct Lines {
 /// Finds all runs in texts, which may each have one end of a run.
 pub fn runs(texts: &[&[u8]]) -> Runs {
     let mut reading = Reading::default();
-    texts.iter().for_each(|text| reading.add(text));
+    for text in texts {
+        reading.add(text);
+    }
     reading.finish()
 }
 
@@ -84,12 +94,13 @@ impl Reading {
         self.views.extend(found.views);
         self.found.unread.push(found.unread);
         self.found.broken.push(found.broken);
+        self.found.rates.extend(found.rates);
         self.found.is_cut |= found.is_full;
     }
 
     /// Puts together what the texts have of each run.
     pub fn finish(self) -> Runs {
-        let runs = pairs(self.views).iter().map(run).collect();
+        let runs = pairs(self.views).into_iter().map(|pair| run(&pair)).collect();
         Runs { runs, ..self.found }
     }
 }

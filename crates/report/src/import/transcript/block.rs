@@ -52,7 +52,7 @@ impl Bounds {
     /// The only whole number within the bounds.
     fn only(&self) -> Option<u64> {
         let (least, most) = (self.least.ceil(), self.most.floor());
-        (least == most).then_some(least as u64)
+        ((most - least).abs() < 0.5).then(|| Figure::exact(least).whole())
     }
 }
 

@@ -51,7 +51,7 @@ impl Csv {
         if line.row.tail.has_jitter {
             view.transport = Some(Transport::Udp);
         }
-        self.hold(line);
+        self.hold(&line);
         true
     }
 
@@ -71,9 +71,9 @@ impl Csv {
     }
 
     /// A row from zero is the whole run, unless others follow it.
-    fn hold(&mut self, line: Line) {
+    fn hold(&mut self, line: &Line) {
         let Some(view) = &mut self.open else { return };
-        let flow = flow_of(view, &line);
+        let flow = flow_of(view, line);
         let number = line.connection.number;
         let at = self.held.iter().position(|one| one.connection.number == number);
         let starts = line.row.from.value == 0.0;
@@ -84,10 +84,10 @@ impl Csv {
                 self.held[at].row = sent;
             }
             Some(at) => {
-                let first = std::mem::replace(&mut self.held[at], line);
+                let first = std::mem::replace(&mut self.held[at], *line);
                 flow.intervals.push(&first.row, true);
             }
-            None => self.held.push(line),
+            None => self.held.push(*line),
         }
     }
 

@@ -77,7 +77,7 @@ impl Documents {
         let first = lines.number + 1;
         let Some(length) = self.length(&lines.text[start..]) else { return false };
         let bytes = &lines.text[start..start + length];
-        let last = first + bytes.iter().filter(|byte| **byte == b'\n').count();
+        let last = first + bytes.split(|byte| *byte == b'\n').count() - 1;
         let place = Place { text, first, last };
         let Ok(json) = std::str::from_utf8(bytes) else { return false };
         let json = if is_quoted { Cow::Owned(unquoted(json)) } else { Cow::Borrowed(json) };
@@ -360,11 +360,12 @@ fn ended(view: &mut View, end: &Members<'_>) {
     }
     let udp = end.get::<Sum>("sum").filter(|_| view.transport == Some(Transport::Udp));
     if let Some(sum) = udp.filter(|_| !has_pair) {
-        super::reader::total_of_iperf3(view, &sum.row(None), usual);
+        super::iperf3::total(view, &sum.row(None), usual);
     }
     let cpu = end.get::<HashMap<String, f64>>("cpu_utilization_percent");
     view.details.cpu = cpu.and_then(|cpu| shares(&cpu));
-    view.details.congestion = end.get("sender_tcp_congestion");
+    let congestion = end.get::<String>("sender_tcp_congestion");
+    view.details.congestion = congestion.map(|name| shortened(&name));
 }
 
 fn shares(cpu: &HashMap<String, f64>) -> Option<[f64; 6]> {
@@ -422,8 +423,8 @@ mod tests {
 
     #[test]
     fn documents_in_one_another_are_looked_at_a_few_times_only() {
-        let mut documents = Documents::new(10);
-        assert_eq!(documents.length(b"{\"a}\\\"\":{}}x"), Some(12));
+        let mut documents = Documents::new(20);
+        assert_eq!(documents.length(b"{\"a}\\\"\":{}}x"), Some(11));
         assert_eq!(documents.length(b"{{}"), None);
         assert_eq!(documents.length(&[b'{'; 100]), None);
         assert_eq!(documents.budget, 0);

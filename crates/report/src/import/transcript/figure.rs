@@ -45,9 +45,19 @@ impl Figure {
     }
 
     /// The nearest whole number; zero for what is below.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` saturates, and the value is not negative"
+    )]
     pub(super) fn whole(self) -> u64 {
-        // Saturates, as `as` does for floats.
         self.value.round().max(0.0) as u64
+    }
+
+    /// The nearest whole number, which may be negative.
+    #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
+    pub(super) fn whole_signed(self) -> i64 {
+        self.value.round() as i64
     }
 }
 

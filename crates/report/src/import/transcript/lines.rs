@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn rows_that_mail_wrapped_are_whole_again() {
         let whole = "[  5]   0.00-1.00   sec  15.1 MBytes   124 Mbits/sec    0    148 KBytes";
-        for at in [20, 32, 40, 45, 50, 60, 68] {
+        for at in [20, 32, 40, 45, 50, 60] {
             let at = at + whole[at..].find(' ').expect("spaces");
             let wrapped = format!("> {}\r\n> {}\r\nprose 12\r\n", &whole[..at], &whole[at + 1..]);
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();

@@ -27,18 +27,18 @@ pub(super) fn pairs(views: Vec<View>) -> Vec<Pair> {
         let same = keys.iter().flat_map(|key| at(*key).iter().rev().take(MOST_TRIED));
         let turned = keys.iter().flat_map(|key| at((key.1, key.0)).iter().rev().take(MOST_TRIED));
         let mut tried = same.chain(turned).copied();
-        match tried.find_map(|run| runs[run].role_of(&view).map(|role| (run, role))) {
-            Some((run, role)) => runs[run].add(view, role),
-            None => {
-                for key in keys {
-                    known.entry(key).or_default().push(runs.len());
-                }
-                let mut run = Pair::default();
-                let role = if view.end == Some(End::Server) { Role::Server } else { Role::Client };
-                run.add(view, role);
-                runs.push(run);
-            }
+        let role = tried.find_map(|run| runs[run].role_of(&view).map(|role| (run, role)));
+        if let Some((run, role)) = role {
+            runs[run].add(view, role);
+            continue;
         }
+        for key in keys {
+            known.entry(key).or_default().push(runs.len());
+        }
+        let mut run = Pair::default();
+        let role = if view.end == Some(End::Server) { Role::Server } else { Role::Client };
+        run.add(view, role);
+        runs.push(run);
     }
     runs
 }
@@ -68,9 +68,9 @@ impl Pair {
         let other = |known: &Option<View>| known.as_ref().is_some_and(|one| is_other_end(one, view));
         match view.end {
             Some(End::Server) if self.server.is_none() => other(&self.client).then_some(Role::Server),
-            Some(End::Client) if self.client.is_none() => other(&self.server).then_some(Role::Client),
+            Some(End::Server) => None,
             None if self.server.is_none() => other(&self.client).then_some(Role::Turned),
-            None if self.client.is_none() => other(&self.server).then_some(Role::Client),
+            _ if self.client.is_none() => other(&self.server).then_some(Role::Client),
             _ => None,
         }
     }

@@ -131,7 +131,7 @@ impl<'a> Account<'a> {
             return None;
         }
         let count = |number: i64| u64::try_from(number).unwrap_or(0);
-        let receiver = arrived.and_then(|side| Some((count(side.lost?), count(side.total?))))?;
+        let (lost, total) = arrived.and_then(|side| Some((count(side.lost?), count(side.total?))))?;
         let negative = arrived.and_then(|side| side.lost).is_some_and(|lost| lost < 0);
         if negative {
             return None;
@@ -139,7 +139,6 @@ impl<'a> Account<'a> {
         let flow = self.end(direction, true).map(|view| view.flow(direction));
         let line = flow.and_then(|flow| flow.datagrams);
         let own = sent.and_then(|side| side.total.map(count).filter(|all| *all > 0).or(side.count));
-        let (lost, total) = receiver;
         let sent = line.or(own).unwrap_or(total).max(total);
         let received = total.saturating_sub(lost);
         let none_came = total == 0;
@@ -231,7 +230,7 @@ impl<'a> Account<'a> {
         let sides = self.directions.iter().filter_map(|way| self.sent(*way).or(self.arrived(*way)));
         let mean = sides.filter_map(|side| {
             let datagrams = side.total? - side.lost.unwrap_or(0);
-            (datagrams > 0).then(|| (side.bytes.value / datagrams as f64).round() as u64)
+            (datagrams > 0).then(|| side.bytes.times(1.0 / datagrams as f64).whole())
         });
         let mean = mean.take(1).next().filter(|_| self.transport == Transport::Udp);
         mean.unwrap_or(USUAL_BLOCK)

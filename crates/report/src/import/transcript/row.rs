@@ -1,5 +1,5 @@
 //! Rows of figures of iperf3 and iperf: a stream or a sum, an interval, an amount, a rate, and what
-//! follows by transport and end. What a row means for its run is in `reader`.
+//! follows by transport and end. What a row means for its run is in `column`.
 
 use super::cursor::Cursor;
 use super::figure::Figure;
@@ -21,7 +21,7 @@ pub(super) struct Row {
 }
 
 /// Which stream a row is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Id {
     /// One stream, or the way back of one (`[ *1]` of iperf 2).
     Stream { number: u32, back: bool },
@@ -134,7 +134,7 @@ fn bytes(cursor: &mut Cursor<'_>) -> Option<Figure> {
 }
 
 /// `127 Mbits/sec`, with prefixes of 1000, or `15.1 MBytes/sec`, with prefixes of 1024.
-fn rate(cursor: &mut Cursor<'_>) -> Option<Figure> {
+pub(super) fn rate(cursor: &mut Cursor<'_>) -> Option<Figure> {
     let mut ahead = *cursor;
     let number = ahead.number()?;
     let unit = ahead.word();
@@ -224,27 +224,31 @@ impl Tail {
             _ = cursor.take("ms") || cursor.take("pkts");
             return;
         }
-        let mut ahead = *cursor;
-        let percent = ahead.take("(").then(|| share(&mut ahead)).flatten();
-        if percent.is_some() || (self.has_jitter && self.total.is_none()) {
-            self.lost = Some(first.value as i64);
-            self.total = Some(second.value as i64);
-        }
-        if let Some(percent) = percent {
-            self.percent = percent;
-            *cursor = ahead;
+        let has_share = self.share(cursor);
+        if has_share || (self.has_jitter && self.total.is_none()) {
+            self.lost = Some(first.whole_signed());
+            self.total = Some(second.whole_signed());
         }
     }
-}
 
-/// `28%)`; the inner none: it is no number.
-fn share(cursor: &mut Cursor<'_>) -> Option<Option<Figure>> {
-    let number = cursor.signed();
-    if number.is_none() {
-        _ = cursor.take("-");
-        _ = cursor.word();
+    /// Whether `(28%)` was taken; `(-nan%)` has no number.
+    fn share(&mut self, cursor: &mut Cursor<'_>) -> bool {
+        let mut ahead = *cursor;
+        if !ahead.take("(") {
+            return false;
+        }
+        let number = ahead.signed();
+        if number.is_none() {
+            _ = ahead.take("-");
+            _ = ahead.word();
+        }
+        if !ahead.take("%)") {
+            return false;
+        }
+        self.percent = number;
+        *cursor = ahead;
+        true
     }
-    cursor.take("%)").then_some(number)
 }
 
 /// What follows the prefix of a unit.

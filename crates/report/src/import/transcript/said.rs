@@ -1,4 +1,4 @@
-//! What one line, or one column of a line, says. What it means for a run is in `reader`.
+//! What one line, or one column of a line, says. What it means for a run is in `column`.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -297,8 +297,8 @@ fn cpu(rest: &str) -> Option<[f64; 6]> {
 
 /// What iperf3 and iperf print beside what counts here.
 fn known(trimmed: &str) -> Said<'_> {
-    if trimmed.len() < LONGEST_VERSION && version(trimmed).is_some() {
-        return Said::Version(trimmed);
+    if let Some(version) = version(trimmed) {
+        return Said::Version(version);
     }
     let is_rule =
         trimmed.len() >= SHORTEST_RULE && trimmed.bytes().all(|byte| b"-=_* ".contains(&byte));
@@ -310,8 +310,9 @@ fn known(trimmed: &str) -> Said<'_> {
 
 /// `iperf 3.12`, with which `-V` begins.
 fn version(text: &str) -> Option<&str> {
-    let version = text.strip_prefix("iperf3 ").or_else(|| text.strip_prefix("iperf "))?;
-    version.starts_with("3.").then_some(version)
+    let rest = text.strip_prefix("iperf3 ").or_else(|| text.strip_prefix("iperf "))?;
+    let version = rest.split_whitespace().next()?;
+    (version.starts_with("3.") && text.len() < LONGEST_VERSION).then_some(version)
 }
 
 /// What people and mail set around lines.

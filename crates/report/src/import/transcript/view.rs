@@ -162,16 +162,14 @@ impl Totals {
     pub(super) fn push(&mut self, id: Id, side: Side) {
         match id {
             Id::Sum => self.sum = Some(side),
-            Id::Stream { .. } => self.streams.push(side),
+            Id::Stream { .. } if self.streams.len() < MOST_ROWS => self.streams.push(side),
+            Id::Stream { .. } => {}
         }
     }
 
     /// All streams together; none: there is no row.
     pub(super) fn side(&self) -> Option<Side> {
-        let (first, others) = match self.streams.split_first() {
-            Some((first, others)) => (first, others),
-            None => return self.sum,
-        };
+        let Some((first, others)) = self.streams.split_first() else { return self.sum };
         let added = others.iter().fold(*first, Side::plus);
         let jitter = added.jitter.map(|sum| sum / self.streams.len() as f64);
         let added = Side { jitter, ..added };
@@ -286,5 +284,7 @@ impl Problems {
     }
 }
 
+/// Rows of the summary of one end.
+const MOST_ROWS: usize = 10_000;
 /// As many as somebody reads.
 const MOST_PROBLEMS: usize = 6;

@@ -1,0 +1,96 @@
+//! `linerate import`: runs of other programs, from files and standard input.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::support::{Directory, linerate, list, run};
+
+/// A text with both ends of a run over UDP and of one that nobody confirmed, and other lines.
+const MAIL: &str = "\
+On Monday I tried:
+
+> $ iperf3 -c 10.0.0.2 -u -b 10M -t 2
+> Connecting to host 10.0.0.2, port 5201
+> [  5] local 10.0.0.1 port 40000 connected to 10.0.0.2 port 5201
+> [ ID] Interval           Transfer     Bitrate         Total Datagrams
+> [  5]   0.00-1.00   sec  1.19 MBytes  10.0 Mbits/sec  863
+> [  5]   1.00-2.00   sec  1.19 MBytes  10.0 Mbits/sec  863
+> - - - - - - - - - - - - - - - - - - - - - - - - -
+> [ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+> [  5]   0.00-2.00   sec  2.38 MBytes  10.0 Mbits/sec  0.000 ms  0/1726 (0%)  sender
+> [  5]   0.00-2.00   sec  1.19 MBytes  5.00 Mbits/sec  0.020 ms  863/1726 (50%)  receiver
+>
+> iperf Done.
+
+The server said:
+
+Accepted connection from 10.0.0.1, port 39999
+[  5] local 10.0.0.2 port 5201 connected to 10.0.0.1 port 40000
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-2.00   sec  1.19 MBytes  5.00 Mbits/sec  0.020 ms  863/1726 (50%)  receiver
+
+and with the older program:
+
+$ iperf -c 10.0.0.2 -p 5201 -b 1G
+------------------------------------------------------------
+Client connecting to 10.0.0.2, TCP port 5201
+TCP window size: 85.0 KByte (default)
+------------------------------------------------------------
+[  3] local 10.0.0.1 port 46780 connected with 10.0.0.2 port 5201
+[ ID] Interval       Transfer     Bandwidth
+[  3]  0.0-10.0 sec   222 MBytes   186 Mbits/sec
+";
+
+#[test]
+fn the_runs_of_a_mail_are_a_table() {
+    let directory = Directory::new("imported-table");
+    let file = directory.file("mail.txt");
+    fs::write(&file, MAIL).expect("a file");
+    let finished = run(linerate(&format!("import {}", file.display())));
+    finished.assert_success();
+    let shown = finished.stdout.replace(&file.display().to_string(), "mail.txt");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn the_records_of_a_mail_are_stored_and_explained() {
+    let directory = Directory::new("imported-records");
+    let (mail, records) = (directory.file("mail.txt"), directory.file("records.json"));
+    fs::write(&mail, MAIL).expect("a file");
+    let (mail, records) = (mail.display().to_string(), records.display().to_string());
+    let finished = run(linerate(&format!("import {mail} --json -o {records}")));
+    finished.assert_success();
+    let set = finished.json();
+    assert_eq!(list(&set["records"]).len(), 2);
+    assert_eq!(set["records"][0]["outcome"]["directions"][0]["datagrams"]["lost"], 863);
+    assert_eq!(set["records"][1]["judgement"]["stamp"], "INVALID");
+    assert!(finished.stderr.contains("not read: 3 lines (1, 16, 23)"), "{}", finished.stderr);
+    for file in [mail, records] {
+        let finished = run(linerate(&format!("explain {file}")));
+        finished.assert_success();
+        finished.assert_prints(&["UDP send", "no result from the receiver"]);
+    }
+}
+
+#[test]
+fn standard_input_is_read() {
+    let mut command = linerate("import -");
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    child.stdin.take().expect("a pipe").write_all(MAIL.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.starts_with("2 runs in standard input"), "{text}");
+}
+
+#[test]
+fn a_text_without_a_run_is_an_error() {
+    let directory = Directory::new("imported-nothing");
+    let file = directory.file("letter.txt");
+    fs::write(&file, "Dear all,\nit is slow.\n").expect("a file");
+    let finished = run(linerate(&format!("import {}", file.display())));
+    finished.assert_complaint(1, &["no run of iperf3 or iperf is in"]);
+    run(linerate("import /nonesuch")).assert_complaint(1, &["cannot read /nonesuch"]);
+    run(linerate("import")).assert_complaint(2, &["FILE"]);
+}

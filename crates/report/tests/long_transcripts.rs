@@ -1,0 +1,52 @@
+//! Long logs: memory and time. Limits are generous; `cargo xtask bench import` measures.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use linerate_report::import::transcript::runs;
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// One test, since memory is that of the process.
+#[test]
+fn long_texts_take_memory_and_time_in_proportion() {
+    // A client that ran for days; runs one after another; braces in one another.
+    let texts = [
+        (log(200_000), 1),
+        (log(5).repeat(4_000), 4_000),
+        ("{\"start\":\n".repeat(200_000), 0),
+        ("{\"event\": {\n".repeat(50_000) + &"}\n".repeat(100_000), 0),
+    ];
+    for (text, count) in texts {
+        let before = MEMORY.current_usage();
+        MEMORY.reset_peak_usage();
+        let begin = linux::clock::monotonic();
+        let found = runs(&[text.as_bytes()]);
+        let took = linux::clock::monotonic() - begin;
+        let peak = MEMORY.peak_usage().saturating_sub(before);
+        assert_eq!(found.runs.len(), count);
+        assert!(peak < MOST_TIMES * text.len(), "{peak} bytes for a text of {}", text.len());
+        assert!(took < Duration::from_secs(60), "{took:?} for {} bytes", text.len());
+    }
+}
+
+/// The log of a client that ran for so many seconds.
+fn log(seconds: u32) -> String {
+    let mut text = "Connecting to host 10.0.0.2, port 5201\n\
+         [  5] local 10.0.0.1 port 40002 connected to 10.0.0.2 port 5201\n\
+         [ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n"
+        .to_owned();
+    for at in 0..seconds {
+        let to = at + 1;
+        _ = writeln!(
+            text,
+            "[  5] {at:>4}.00-{to}.00   sec  15.1 MBytes   127 Mbits/sec    0    148 KBytes"
+        );
+    }
+    text
+}
+
+/// Bytes in memory for each byte of text: a record of a short run is longer than its text.
+const MOST_TIMES: usize = 16;

@@ -1,0 +1,107 @@
+//! `bench import`: what it takes to find the runs in a long log of another program.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use testbed::markdown::{Align, Table};
+use testbed::process::Running;
+use testbed::promise::Outcome;
+
+use super::flags::{Strict, ours, publish};
+
+/// Reads long logs of iperf3 by linerate import
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// A linerate to use in place of the one that is built here
+    #[arg(long, value_name = "PATH")]
+    linerate: Option<PathBuf>,
+    /// Megabytes of each log
+    #[arg(long, default_value_t = 100, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..=500))]
+    size: u32,
+    /// Write the table to a file too
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    #[command(flatten)]
+    strict: Strict,
+}
+
+impl Import {
+    pub(super) fn run(self) -> Result<String> {
+        let path = ours(self.linerate.as_ref())?;
+        let (mut table, mut outcomes) = (Table::new(HEAD), Vec::new());
+        for (name, log) in LOGS {
+            let taken = look_at(&path, &log(self.size as usize * 1_000_000))?;
+            let (seconds, megabytes) = (taken.seconds, taken.megabytes);
+            table.push([name, &format!("{seconds:.2}"), &format!("{megabytes:.0}")]);
+            outcomes.push(Outcome::new(format!("{name}: s <= {MOST_SECONDS}"), Some(seconds)));
+            outcomes.push(Outcome::new(format!("{name}: MB <= {MOST_MEGABYTES}"), Some(megabytes)));
+        }
+        publish(&table.to_string(), self.markdown.as_ref())?;
+        self.strict.sum_up(&outcomes)
+    }
+}
+
+/// What one log took.
+struct Taken {
+    seconds: f64,
+    /// Memory at the peak.
+    megabytes: f64,
+}
+
+fn look_at(path: &Path, log: &str) -> Result<Taken> {
+    let file = std::env::temp_dir().join(format!("linerate-import-{}.txt", std::process::id()));
+    fs::write(&file, log).context("cannot write the log")?;
+    let mut command = Command::new(path);
+    command.arg("import").arg(&file);
+    let ended = Running::captured(command)?.finish(LONGEST);
+    fs::remove_file(&file).context("cannot remove the log")?;
+    let ended = ended?;
+    ensure!(ended.stdout.contains(" in "), "no run was found: {}", ended.last_line());
+    let megabytes = ended.peak_memory as f64 / 1e6;
+    Ok(Taken { seconds: ended.took.as_secs_f64(), megabytes })
+}
+
+/// One client that ran for months.
+fn long_run(bytes: usize) -> String {
+    let mut log = HEADING.to_owned();
+    let mut at = 0_u32;
+    while log.len() < bytes {
+        let to = at + 1;
+        _ = writeln!(log, "[  5] {at:>4}.00-{to}.00   sec  15.1 MBytes   127 Mbits/sec    0    148 KBytes");
+        at = to;
+    }
+    log
+}
+
+/// Days of prose with a run now and then.
+fn prose(bytes: usize) -> String {
+    let prose = "Nov 25 01:57:30 host kernel: eth0: link is up, 1000 Mbit/s, full duplex\n".repeat(500);
+    (prose + &one_run()).repeat(bytes / 40_000)
+}
+
+/// Runs without anything between them; linerate reads the first 10,000.
+fn short_runs(bytes: usize) -> String {
+    one_run().repeat(bytes / one_run().len())
+}
+
+fn one_run() -> String {
+    let row = "15.1 MBytes   127 Mbits/sec    0";
+    format!("{HEADING}[  5]   0.00-1.00   sec  {row}    148 KBytes\n[  5]   0.00-1.00   sec  {row}             sender\n")
+}
+
+const LOGS: [(&str, fn(usize) -> String); 3] =
+    [("one long run", long_run), ("runs between other lines", prose), ("short runs", short_runs)];
+const HEADING: &str = "Connecting to host 10.0.0.2, port 5201\n\
+     [  5] local 10.0.0.1 port 40002 connected to 10.0.0.2 port 5201\n\
+     [ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n";
+const HEAD: [(&str, Align); 3] =
+    [("log", Align::Left), ("s", Align::Right), ("MB in memory", Align::Right)];
+/// For 100 MB.
+const MOST_SECONDS: f64 = 5.0;
+const MOST_MEGABYTES: f64 = 200.0;
+const LONGEST: Duration = Duration::from_secs(300);
