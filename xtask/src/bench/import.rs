@@ -72,7 +72,10 @@ fn long_run(bytes: usize) -> String {
     let mut at = 0_u32;
     while log.len() < bytes {
         let to = at + 1;
-        _ = writeln!(log, "[  5] {at:>4}.00-{to}.00   sec  15.1 MBytes   127 Mbits/sec    0    148 KBytes");
+        _ = writeln!(
+            log,
+            "[  5] {at:>4}.00-{to}.00   sec  15.1 MBytes   127 Mbits/sec    0    148 KBytes"
+        );
         at = to;
     }
     log
@@ -80,7 +83,8 @@ fn long_run(bytes: usize) -> String {
 
 /// Days of prose with a run now and then.
 fn prose(bytes: usize) -> String {
-    let prose = "Nov 25 01:57:30 host kernel: eth0: link is up, 1000 Mbit/s, full duplex\n".repeat(500);
+    let prose =
+        "Nov 25 01:57:30 host kernel: eth0: link is up, 1000 Mbit/s, full duplex\n".repeat(500);
     (prose + &one_run()).repeat(bytes / 40_000)
 }
 
@@ -91,7 +95,9 @@ fn short_runs(bytes: usize) -> String {
 
 fn one_run() -> String {
     let row = "15.1 MBytes   127 Mbits/sec    0";
-    format!("{HEADING}[  5]   0.00-1.00   sec  {row}    148 KBytes\n[  5]   0.00-1.00   sec  {row}             sender\n")
+    format!(
+        "{HEADING}[  5]   0.00-1.00   sec  {row}    148 KBytes\n[  5]   0.00-1.00   sec  {row}             sender\n"
+    )
 }
 
 const LOGS: [(&str, fn(usize) -> String); 3] =

@@ -35,8 +35,15 @@ pub(crate) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
 fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<ExitCode> {
     let Runs { runs, unread, broken, rates, is_cut } = found;
     let curves = campaign::load_curves(runs.iter().map(|run| &run.record));
-    let imported =
-        Imported { names, runs: &runs, curves: &curves, rates: &rates, unread: &unread, broken: &broken, is_cut };
+    let imported = Imported {
+        names,
+        runs: &runs,
+        curves: &curves,
+        rates: &rates,
+        unread: &unread,
+        broken: &broken,
+        is_cut,
+    };
     match flags.format.chosen() {
         None => output::print_table(|out| imported::write(&imported, out))?,
         // Standard error may be closed.

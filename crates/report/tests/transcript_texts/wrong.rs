@@ -42,15 +42,13 @@ fn has(text: &str, part: &str) {
 
 #[test]
 fn a_loss_below_zero_is_told() {
-    let arrived =
-        "[  5]   0.00-2.00   sec  2.38 MBytes  10.0 Mbits/sec  0.010 ms  -3/1726 (-0.17%)  receiver";
+    let arrived = "[  5]   0.00-2.00   sec  2.38 MBytes  10.0 Mbits/sec  0.010 ms  -3/1726 (-0.17%)  receiver";
     told(&udp(&format!("{SENT}{arrived}")), "line 9: -3 datagrams lost");
 }
 
 #[test]
 fn more_lost_than_sent_is_told() {
-    let arrived =
-        "[  5]   0.00-2.00   sec  2.38 MBytes  10.0 Mbits/sec  0.010 ms  1800/1726 (104%)  receiver";
+    let arrived = "[  5]   0.00-2.00   sec  2.38 MBytes  10.0 Mbits/sec  0.010 ms  1800/1726 (104%)  receiver";
     told(&udp(&format!("{SENT}{arrived}")), "line 9: 1800 of 1726 datagrams lost");
 }
 
@@ -70,39 +68,39 @@ fn datagrams_that_nobody_sent_are_told() {
 
 #[test]
 fn a_rate_that_is_not_the_amount_over_the_time_is_told() {
-    let wrong = "[  5]   0.00-2.00   sec  2.38 MBytes  100 Mbits/sec  0.000 ms  0/1726 (0%)  sender";
+    let wrong =
+        "[  5]   0.00-2.00   sec  2.38 MBytes  100 Mbits/sec  0.000 ms  0/1726 (0%)  sender";
     told(&udp(wrong), "line 8: the rate is not that of the amount");
-    let backwards = "[  5]   2.00-0.00   sec  2.38 MBytes  10.0 Mbits/sec  0.000 ms  0/1726 (0%)  sender";
+    let backwards =
+        "[  5]   2.00-0.00   sec  2.38 MBytes  10.0 Mbits/sec  0.000 ms  0/1726 (0%)  sender";
     told(&udp(backwards), "line 8: the interval ends before it begins");
 }
 
 #[test]
 fn a_summary_that_is_not_the_sum_is_told() {
-    let more = "[  5]   0.00-2.00   sec  4.77 MBytes  20.0 Mbits/sec  0.000 ms  0/3453 (0%)  sender";
+    let more =
+        "[  5]   0.00-2.00   sec  4.77 MBytes  20.0 Mbits/sec  0.000 ms  0/3453 (0%)  sender";
     told(&udp(more), "the summary is not the sum of the intervals");
-    let streams = tcp(
-        "[  5]   0.00-2.00   sec  2.38 MBytes  10.0 Mbits/sec    0             sender\n\
+    let streams =
+        tcp("[  5]   0.00-2.00   sec  2.38 MBytes  10.0 Mbits/sec    0             sender\n\
          [  7]   0.00-2.00   sec  2.38 MBytes  10.0 Mbits/sec    0             sender\n\
-         [SUM]   0.00-2.00   sec  9.54 MBytes  40.0 Mbits/sec    0             sender\n",
-    );
+         [SUM]   0.00-2.00   sec  9.54 MBytes  40.0 Mbits/sec    0             sender\n");
     told(&streams, "the sum is not that of the streams");
 }
 
 #[test]
 fn more_that_arrived_than_was_sent_is_told() {
-    let text = tcp(
-        "[  5]   0.00-2.00   sec  2.38 MBytes  10.0 Mbits/sec    0             sender\n\
-         [  5]   0.00-2.00   sec  4.77 MBytes  20.0 Mbits/sec                  receiver\n",
-    );
+    let text =
+        tcp("[  5]   0.00-2.00   sec  2.38 MBytes  10.0 Mbits/sec    0             sender\n\
+         [  5]   0.00-2.00   sec  4.77 MBytes  20.0 Mbits/sec                  receiver\n");
     told(&text, "more arrived than was sent");
 }
 
 #[test]
 fn ends_that_disagree_are_told() {
-    let client = tcp(
-        "[  5]   0.00-2.00   sec  4.77 MBytes  20.0 Mbits/sec    0             sender\n\
-         [  5]   0.00-2.00   sec  4.77 MBytes  20.0 Mbits/sec                  receiver\n",
-    );
+    let client =
+        tcp("[  5]   0.00-2.00   sec  4.77 MBytes  20.0 Mbits/sec    0             sender\n\
+         [  5]   0.00-2.00   sec  4.77 MBytes  20.0 Mbits/sec                  receiver\n");
     let server = "Accepted connection from 10.0.0.1, port 40000\n\
          [  5] local 10.0.0.2 port 5201 connected to 10.0.0.1 port 40002\n\
          [ ID] Interval           Transfer     Bitrate\n\
@@ -134,30 +132,27 @@ fn zeros_of_a_server_are_not_known() {
 
 #[test]
 fn zeros_of_an_interrupted_client_are_not_known() {
-    let text = tcp(
-        "[  5]   0.00-1.00   sec  1.19 MBytes  10.0 Mbits/sec    0    148 KBytes\n\
+    let text = tcp("[  5]   0.00-1.00   sec  1.19 MBytes  10.0 Mbits/sec    0    148 KBytes\n\
          ^C- - - - - - - - - - - - - - - - - - - - - - - - -\n\
          [ ID] Interval           Transfer     Bitrate         Retr\n\
          [  5]   0.00-1.37   sec  1.63 MBytes  10.0 Mbits/sec    0             sender\n\
          [  5]   0.00-1.37   sec  0.00 Bytes  0.00 bits/sec                  receiver\n\
-         iperf3: interrupt - the client has terminated\n",
-    );
+         iperf3: interrupt - the client has terminated\n");
     has(&text, "sent 10.00 Mbit/s, arrived ?");
     has(&text, "failed: the client has terminated");
 }
 
 #[test]
 fn all_datagrams_lost_are_a_loss() {
-    let arrived = "[  5]   0.00-2.00   sec  0.00 Bytes  0.00 bits/sec  0.000 ms  0/0 (0%)  receiver";
+    let arrived =
+        "[  5]   0.00-2.00   sec  0.00 Bytes  0.00 bits/sec  0.000 ms  0/0 (0%)  receiver";
     has(&udp(&format!("{SENT}{arrived}")), "lost 1726 of 1726");
 }
 
 #[test]
 fn a_text_that_breaks_off_has_what_was_printed() {
-    let text = tcp(
-        "[  5]   0.00-1.00   sec  1.19 MBytes  10.0 Mbits/sec    0    148 KBytes\n\
-         [  5]   1.00-2.00   sec  1.19 MBytes  10.0 Mbi\n",
-    );
+    let text = tcp("[  5]   0.00-1.00   sec  1.19 MBytes  10.0 Mbits/sec    0    148 KBytes\n\
+         [  5]   1.00-2.00   sec  1.19 MBytes  10.0 Mbi\n");
     let found = find(&text);
     assert_eq!(found.broken, [[5]]);
     has(&text, "failed: the text ends before the summary");
@@ -198,7 +193,10 @@ fn iperf_2_of_older_versions_is_read() {
          [  3]  0.0- 2.0 sec  2.49 MBytes  10.4 Mbits/sec   0.014 ms   12/ 1785 (0.67%)\n\
          [  3]  0.0- 2.0 sec  1 datagrams received out-of-order\n";
     has(text, "UDP send: sent 10.50 Mbit/s, arrived 10.40 Mbit/s, 2.00 s, lost 12 of 1785");
-    let lost = text.replace("[  3] Server Report:", "[  3] WARNING: did not receive ack of last datagram after 10 tries.");
+    let lost = text.replace(
+        "[  3] Server Report:",
+        "[  3] WARNING: did not receive ack of last datagram after 10 tries.",
+    );
     let lost = lost.split("[  3]  0.0- 2.0 sec  2.49").next().expect("the begin").to_owned();
     has(&lost, "arrived ?");
     has(&lost, "note: the server did not acknowledge the last datagram");
@@ -237,7 +235,8 @@ fn what_is_no_output_is_no_run() {
 
 #[test]
 fn a_broken_row_is_listed() {
-    let text = udp("[  5]   0.00-2.O0   sec  2.38 MBytes  10.0 Mbits/sec  0.000 ms  0/1726 (0%)  sender");
+    let text =
+        udp("[  5]   0.00-2.O0   sec  2.38 MBytes  10.0 Mbits/sec  0.000 ms  0/1726 (0%)  sender");
     assert_eq!(find(&text).broken, [[8]]);
     assert_eq!(find(&format!("hello\n{text}bye\n")).unread, [[1, 9, 10]]);
 }

@@ -122,7 +122,7 @@ impl Column {
             Said::Detail(detail) => iperf3::detail(view, *detail),
             Said::Failure(text) => view.fail(text),
             Said::NotAcknowledged => view.unacknowledged = true,
-            Said::Sent(_, count) => {
+            Said::Sent(Id::Stream { .. }, count) => {
                 let known = view.sent.datagrams.unwrap_or(0);
                 view.sent.datagrams = Some(known.saturating_add(*count));
             }

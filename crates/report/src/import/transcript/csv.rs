@@ -134,7 +134,7 @@ fn by_amount(one: &Row, other: &Row) -> (Row, Row) {
 
 impl Line {
     fn parse(line: &str) -> Option<Self> {
-        let line = line.trim_matches(|one: char| one.is_whitespace() || "\"'>|`".contains(one));
+        let line = line.trim_matches(|one: char| one.is_whitespace() || "\"'>+|`".contains(one));
         if !line.starts_with(|one: char| one.is_ascii_digit()) || line.len() > LONGEST {
             return None;
         }

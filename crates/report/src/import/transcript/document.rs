@@ -7,8 +7,8 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use measurement::{BitRate, Transport};
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::figure::Figure;
@@ -261,13 +261,14 @@ struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 /// Where an object begins on the next line, and whether something of mail stands before it.
 fn begin(lines: &Lines<'_>) -> Option<(usize, bool)> {
     let rest = lines.text.get(lines.at..)?;
-    let marks = rest.iter().take_while(|byte| b" \t>+|".contains(byte)).count();
+    let mark = if rest.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let marks = mark + rest[mark..].iter().take_while(|byte| b" \t>+|".contains(byte)).count();
     let head = rest.get(marks..)?;
     let is_named = || {
         let head = String::from_utf8_lossy(&head[..head.len().min(LOOK)]);
         NAMES.iter().any(|name| head.contains(name))
     };
-    let is_quoted = rest[..marks].iter().any(|byte| !b" \t".contains(byte));
+    let is_quoted = rest[mark..marks].iter().any(|byte| !b" \t".contains(byte));
     (head.first() == Some(&b'{') && is_named()).then_some((lines.at + marks, is_quoted))
 }
 
@@ -408,6 +409,7 @@ impl Sum {
 
 /// How often a byte may be looked at, for documents in one another.
 const MOST_LOOKS: usize = 4;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Bytes in which a document has one of its names.
 const LOOK: usize = 300;
 const NAMES: [&str; 3] = ["\"start\"", "\"event\"", "\"intervals\""];

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use super::super::plain::without_escapes;
-use super::said::{Said, begins, said};
+use super::said::{STARTING, Said, begins, said};
+use super::view::Tool;
 
 /// A text, line by line; each line has its number, from 1.
 pub(super) struct Lines<'a> {
@@ -67,28 +68,35 @@ impl<'a> Lines<'a> {
 
 /// Whether `rest` can only be the rest of the statement with which `line` ends.
 fn is_rest(line: &str, rest: &str) -> bool {
+    if line.contains(STARTING) {
+        return !line.contains(", tos ");
+    }
     let Some(from) = begins(line).pop() else { return false };
     let words = || rest.split_whitespace();
-    if !words().all(is_of_statement) {
-        return false;
-    }
     match said(&line[from..]) {
-        Said::Broken => true,
-        Said::Row(row) => row.tail.whose.is_none() && words().any(is_strong),
+        Said::Broken => words().all(is_of_statement),
+        Said::Row(row) => {
+            row.tail.whose.is_none() && words().all(is_of_statement) && words().any(is_strong)
+        }
+        Said::Head(_) => words().all(|word| COLUMNS.contains(&word)),
+        // `(reverse) (icwnd/mss/irtt=14/1448/41)` of iperf 2.
+        Said::Connected(Tool::Iperf2, _) => rest.starts_with('('),
         _ => false,
     }
 }
 
 /// A word that only the rest of a row has.
 fn is_strong(word: &str) -> bool {
-    matches!(word, "sender" | "receiver" | "ms") || word.ends_with("%)") || is_unit(word)
+    let is_word = ["sender", "receiver", "ms", "us", "pps", "pkts", "(omitted)"].contains(&word);
+    is_word || word.ends_with("%)") || word.contains("K/") || is_unit(word)
 }
 
 fn is_of_statement(word: &str) -> bool {
-    let is_figure = word.bytes().all(|byte| b"0123456789.-/()%e+".contains(&byte));
-    let is_word = ["sec", "port", "connected", "to", "with", "local", "(omitted)"].contains(&word);
+    let is_figure = word.bytes().all(|byte| b"0123456789.-/()%e+K:=".contains(&byte));
+    let is_word = ["sec", "port", "connected", "to", "with", "local"].contains(&word);
     let is_address = word.parse::<std::net::IpAddr>().is_ok();
-    is_figure || is_word || is_strong(word) || is_address
+    let is_remark = word.starts_with('(') || word.ends_with(')');
+    is_figure || is_word || is_remark || is_strong(word) || is_address
 }
 
 fn is_unit(word: &str) -> bool {
@@ -111,7 +119,7 @@ fn clean(line: &[u8]) -> Cow<'_, str> {
 /// Letters that editors and web pages set in place of those that were printed.
 fn usual(letter: char) -> char {
     match letter {
-        '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}' => ' ',
+        '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}' | '\u{feff}' => ' ',
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
         other => other,
     }
@@ -122,6 +130,21 @@ const LONGEST_LINE: usize = 4_096;
 /// Bytes of a line that is the rest of another.
 const LONGEST_REST: usize = 120;
 const MOST_WRAPS: usize = 3;
+/// Names of columns that stand at the end of a head.
+const COLUMNS: [&str; 12] = [
+    "Interval",
+    "Transfer",
+    "Bitrate",
+    "Bandwidth",
+    "Retr",
+    "Cwnd",
+    "Total",
+    "Datagrams",
+    "Jitter",
+    "Lost/Total",
+    "Write/Err",
+    "Rtry",
+];
 
 #[cfg(test)]
 mod tests {

@@ -65,9 +65,12 @@ impl Pair {
         if self.views().any(|known| known.end == view.end && is_copy(known, view)) {
             return Some(Role::Copy);
         }
-        let other = |known: &Option<View>| known.as_ref().is_some_and(|one| is_other_end(one, view));
+        let other =
+            |known: &Option<View>| known.as_ref().is_some_and(|one| is_other_end(one, view));
         match view.end {
-            Some(End::Server) if self.server.is_none() => other(&self.client).then_some(Role::Server),
+            Some(End::Server) if self.server.is_none() => {
+                other(&self.client).then_some(Role::Server)
+            }
             Some(End::Server) => None,
             None if self.server.is_none() => other(&self.client).then_some(Role::Turned),
             _ if self.client.is_none() => other(&self.server).then_some(Role::Client),

@@ -44,8 +44,11 @@ impl Collector {
             return false;
         }
         let heading = &self.heading;
-        let open = self.open.get_or_insert_with(|| {
-            Rates { text, line, heading: heading.clone(), columns: Vec::new() }
+        let open = self.open.get_or_insert_with(|| Rates {
+            text,
+            line,
+            heading: heading.clone(),
+            columns: Vec::new(),
         });
         let is_alone = rates.len() == 1;
         for (at, (offset, rate)) in rates.into_iter().enumerate() {
@@ -109,17 +112,23 @@ mod tests {
             rates.iter().map(|rate| rate.bits_per_second() / 1_000_000).collect()
         };
         let found = runs(&[text.as_bytes()]).rates;
-        found.iter().map(|one| (one.heading.clone(), one.columns.iter().map(mbps).collect())).collect()
+        found
+            .iter()
+            .map(|one| (one.heading.clone(), one.columns.iter().map(mbps).collect()))
+            .collect()
     }
 
     #[test]
     fn two_columns_are_told_by_their_order_or_their_indent() {
         let text = "--- TCP recv ---\n686 Mbits/sec\t904 Mbits/sec\n683 Mbits/sec | 898 Mbits/sec\n\
             --- TCP send ---\n383 Mbits/sec\n                 393 Mbits/sec\n384 Mbits/sec\n";
-        assert_eq!(found(text), [
-            ("TCP recv".to_owned(), vec![vec![686, 683], vec![904, 898]]),
-            ("TCP send".to_owned(), vec![vec![383, 384], vec![393]]),
-        ]);
+        assert_eq!(
+            found(text),
+            [
+                ("TCP recv".to_owned(), vec![vec![686, 683], vec![904, 898]]),
+                ("TCP send".to_owned(), vec![vec![383, 384], vec![393]]),
+            ]
+        );
     }
 
     #[test]

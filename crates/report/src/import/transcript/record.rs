@@ -131,7 +131,8 @@ impl<'a> Account<'a> {
             return None;
         }
         let count = |number: i64| u64::try_from(number).unwrap_or(0);
-        let (lost, total) = arrived.and_then(|side| Some((count(side.lost?), count(side.total?))))?;
+        let (lost, total) =
+            arrived.and_then(|side| Some((count(side.lost?), count(side.total?))))?;
         let negative = arrived.and_then(|side| side.lost).is_some_and(|lost| lost < 0);
         if negative {
             return None;

@@ -231,7 +231,7 @@ fn phrase(text: &str) -> Option<Said<'_>> {
         }
         DONE => Said::Done,
         RULE => Said::Separator,
-        TARGET => Said::Detail(Detail::Target(rest.parse().ok()?)),
+        TARGET => Said::Detail(Detail::Target(Cursor::new(rest).number()?.whole())),
         STARTING => Said::Detail(starting(rest)?),
         CPU => Said::Detail(Detail::Cpu(cpu(rest)?)),
         SEGMENT => {
@@ -331,7 +331,8 @@ const CLIENT: &str = "Client connecting to ";
 const DONE: &str = "iperf Done.";
 const RULE: &str = "- - - - - -";
 const TARGET: &str = "Target Bitrate:";
-const STARTING: &str = "Starting Test:";
+/// With which the details of a test begin.
+pub(super) const STARTING: &str = "Starting Test:";
 const CPU: &str = "CPU Utilization:";
 const SEGMENT: &str = "TCP MSS:";
 const CONGESTION: &str = "snd_tcp_congestion ";
