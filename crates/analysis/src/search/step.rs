@@ -76,6 +76,9 @@ impl Step<'_> {
 
     /// A load between the bounds, or beyond the one that there is.
     fn narrow(&self, lower: Option<u64>, upper: Option<u64>) -> Option<NextTrial> {
+        if let Some(upper) = upper.filter(|upper| self.is_surprise(*upper)) {
+            return Some(self.trial(upper, self.full_length(upper)));
+        }
         let load = self.limits.within(whole(self.between(lower, upper)?));
         let is_known = lower == Some(load) || upper == Some(load);
         if is_known {
@@ -88,6 +91,13 @@ impl Step<'_> {
                 .is_some_and(|about| (load as f64 / about - 1.0).abs() <= self.goal.width_ratio);
         let length = if is_last { self.full_length(load) } else { self.length(lower, upper) };
         Some(self.trial(load, length))
+    }
+
+    /// Whether a load failed that should have passed by far, and no full-length trial showed it.
+    fn is_surprise(&self, load: u64) -> bool {
+        let is_below = |about| (load as f64) < about / (1.0 + self.goal.width_ratio);
+        let is_full = || self.trials.at(load).any(|trial| trial.is_full(self.goal));
+        self.about().is_some_and(is_below) && !is_full()
     }
 
     fn between(&self, lower: Option<u64>, upper: Option<u64>) -> Option<f64> {

@@ -46,7 +46,11 @@ impl Point {
         let bits = |rate: BitRate| rate.bits_per_second() as f64;
         let seconds = trial.duration.as_secs_f64().max(f64::MIN_POSITIVE);
         let growth = trial.delay.saturating_sub(path);
-        let queued = if growth > LATE { growth.as_secs_f64() / seconds } else { 0.0 };
+        // A sender ends between two datagrams.
+        let apart = trial.datagrams.map_or(0.0, |all| seconds / all.max(1) as f64);
+        let unsure = LATE.as_secs_f64() + FEW_DATAGRAMS * apart;
+        let growth = growth.as_secs_f64();
+        let queued = if growth > unsure { growth / seconds } else { 0.0 };
         Self {
             purpose: trial.purpose,
             load: trial.intended.bits_per_second(),
@@ -66,7 +70,11 @@ impl Point {
     /// The trial loss ratio: what of the intended load was lost, or queued up, or not offered by
     /// more than a little.
     pub(super) fn loss(&self, goal: &SearchGoal) -> f64 {
-        let is_short = self.unoffered > goal.width_ratio * OFFERED;
+        // A datagram more or less, and a sender that ends late, tell nothing in a short trial.
+        let seconds = self.duration.as_secs_f64().max(f64::MIN_POSITIVE);
+        let datagrams = self.datagrams.map_or(0.0, |all| FEW_DATAGRAMS / all.max(1) as f64);
+        let unsure = OFFERED_LATE.as_secs_f64() / seconds + datagrams;
+        let is_short = self.unoffered > unsure.max(goal.width_ratio * OFFERED);
         let unoffered = if is_short { self.unoffered } else { 0.0 };
         1.0 - (1.0 - self.lost.min(1.0)) / (1.0 + self.queued) * (1.0 - unoffered)
     }
@@ -220,6 +228,9 @@ impl Point {
 pub(super) const LATE: Duration = Duration::from_millis(3);
 /// Of the goal width: so much of the intended load may not be offered.
 const OFFERED: f64 = 0.25;
+/// A sender may end as much later than it was to.
+const OFFERED_LATE: Duration = Duration::from_millis(2);
+const FEW_DATAGRAMS: f64 = 2.0;
 /// Of the intended load: not offered.
 const NOT_OFFERED: f64 = 0.001;
 /// Of what was offered: an overload loses, or queues, at least that.
