@@ -13,7 +13,9 @@ pub(super) struct Estimate {
     /// The rate that is carried, in bit/s.
     pub(super) rate: f64,
     /// What a token bucket let pass at first beyond that rate, as the time that it takes at it.
-    pub(super) burst: Duration,
+    burst: Duration,
+    /// Time from one datagram to the next, at about that rate; zero: TCP.
+    apart: Duration,
 }
 
 impl Estimate {
@@ -31,7 +33,10 @@ impl Estimate {
         let rate = trial.sustained.unwrap_or(trial.delivered);
         let more = (trial.delivered / rate.max(1.0) - 1.0).max(0.0);
         let burst = Duration::try_from_secs_f64(more * trial.duration.as_secs_f64());
-        Self { rate: rate.max(1.0), burst: burst.unwrap_or_default().min(LARGEST_BURST) }
+        let burst = burst.unwrap_or_default().min(LARGEST_BURST);
+        let datagrams = trial.datagrams.map(|all| u32::try_from(all.max(1)).unwrap_or(u32::MAX));
+        let apart = datagrams.map_or(Duration::ZERO, |all| trial.duration / all);
+        Self { rate: rate.max(1.0), burst, apart }
     }
 
     /// About where the throughput of a goal is, in bit/s: what is above the rate is lost.
@@ -43,7 +48,7 @@ impl Estimate {
     /// empty, and a queue has grown by more than CPUs are late. Zero: the load is not above.
     pub(super) fn visible_after(&self, load: u64, goal: &SearchGoal) -> Duration {
         let excess = load as f64 / self.of_goal(goal) - 1.0;
-        let hidden = self.burst + LATE.mul_f64(VISIBLE);
+        let hidden = self.burst + LATE.mul_f64(VISIBLE) + self.apart * 2;
         let needed = if excess > 0.0 { hidden.as_secs_f64() / excess } else { 0.0 };
         let most = goal.final_trial * LONGEST;
         Duration::try_from_secs_f64(needed).unwrap_or(most).min(most)
