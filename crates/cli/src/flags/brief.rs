@@ -69,7 +69,7 @@ const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-he
 /// Commands for which a screen has no room.
 const SELDOM: [&str; 3] = ["capture", "completions", "man"];
 
-const SCREENS: [Screen; 6] = [
+const SCREENS: [Screen; 7] = [
     Screen {
         command: "",
         usage: "linerate <COMMAND> [OPTIONS]",

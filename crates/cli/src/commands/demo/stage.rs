@@ -72,6 +72,7 @@ impl<'a> Stage<'a> {
             port: PORT,
             family: Family::Any,
             bind: None,
+            further_binds: Vec::new(),
             connect_timeout: PATIENCE,
             cpus: Vec::new(),
             tags: [("demo".to_owned(), self.flags.link_rate.to_string())].into(),

@@ -61,6 +61,7 @@ pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
         port: flags.port,
         family: family(flags),
         bind,
+        further_binds: Vec::new(),
         connect_timeout: flags.connect_timeout.and_then(|time| time.0).unwrap_or(CONNECT_TIMEOUT),
         cpus: own_cpu(flags)?,
         tags: BTreeMap::new(),
