@@ -70,7 +70,7 @@ impl<'a> ThroughputSearch<'a> {
     /// The search for `goals` after the trials `all`, in the order in which they ran.
     pub fn new(goals: &'a [SearchGoal], limits: SearchLimits, all: &'a [SearchTrial]) -> Self {
         let trials = Trials::new(all);
-        let estimate = Estimate::of(&trials);
+        let estimate = trials.estimate();
         Self { goals, limits, all, trials: trials.about(estimate), estimate }
     }
 
@@ -231,7 +231,7 @@ const fn rate(bits: u64) -> BitRate {
 
 /// A load to the next bit/s.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-const fn whole(load: f64) -> u64 {
+fn whole(load: f64) -> u64 {
     load.round() as u64
 }
 

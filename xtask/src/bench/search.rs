@@ -222,7 +222,7 @@ fn environment(root: &Path) -> Result<PathBuf> {
 
 /// To the next whole number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-const fn whole(number: f64) -> u64 {
+fn whole(number: f64) -> u64 {
     number.round() as u64
 }
 

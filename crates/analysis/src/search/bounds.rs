@@ -15,10 +15,11 @@ pub(super) struct Bounds<'a> {
     loads: Vec<Load>,
 }
 
-/// A load that was tried, in bit/s, and what its trials say.
+/// A load that was tried, and what its trials say.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    load: u64,
+    /// In bit/s.
+    rate: u64,
     class: Class,
     /// Whether it fails, by its longest trials.
     fails: bool,
@@ -33,19 +34,19 @@ impl<'a> Bounds<'a> {
                 Class::Upper => true,
                 Class::Undecided => most_fail(trials.at(load), goal),
             };
-            Load { load, class, fails }
+            Load { rate: load, class, fails }
         });
         Self { goal, trials, loads: loads.collect() }
     }
 
     /// The lowest load that fails.
     pub(super) fn upper(&self) -> Option<u64> {
-        self.loads.iter().find(|load| load.fails).map(|load| load.load)
+        self.loads.iter().find(|load| load.fails).map(|load| load.rate)
     }
 
     /// The highest load below it, which passes.
     pub(super) fn lower(&self) -> Option<u64> {
-        self.loads.iter().take_while(|load| !load.fails).last().map(|load| load.load)
+        self.loads.iter().take_while(|load| !load.fails).last().map(|load| load.rate)
     }
 
     /// Loads that pass above `load`, and loads that fail below it: how often it was wrong.
@@ -53,13 +54,13 @@ impl<'a> Bounds<'a> {
         let count = |is_one: &dyn Fn(&Load) -> bool| {
             u32::try_from(self.loads.iter().filter(|load| is_one(load)).count()).unwrap_or(u32::MAX)
         };
-        let above = count(&|one| !one.fails && one.load as f64 > load);
-        (above, count(&|one| one.fails && (one.load as f64) < load))
+        let above = count(&|one| !one.fails && one.rate as f64 > load);
+        (above, count(&|one| one.fails && (one.rate as f64) < load))
     }
 
     /// What RFC 9971 makes of a load.
     pub(super) fn class(&self, load: u64) -> Class {
-        let found = self.loads.iter().find(|one| one.load == load);
+        let found = self.loads.iter().find(|one| one.rate == load);
         found.map_or(Class::Undecided, |one| one.class)
     }
 
@@ -67,9 +68,9 @@ impl<'a> Bounds<'a> {
     /// bound below it. Loads above that pass are a coincidence.
     pub(super) fn relevant(&self) -> (Option<u64>, Option<u64>) {
         let upper = self.loads.iter().find(|load| load.class == Class::Upper);
-        let below = |load: &&Load| upper.is_none_or(|upper| load.load < upper.load);
+        let below = |load: &&Load| upper.is_none_or(|upper| load.rate < upper.rate);
         let lower = self.loads.iter().filter(below).rfind(|load| load.class == Class::Lower);
-        (lower.map(|load| load.load), upper.map(|load| load.load))
+        (lower.map(|load| load.rate), upper.map(|load| load.rate))
     }
 
     /// The rate that was forwarded of a load.

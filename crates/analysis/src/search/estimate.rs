@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use measurement::SearchGoal;
 
-use super::trials::{LATE, Point, Trials};
-
 /// What an overload tells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
@@ -19,23 +17,19 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// By the longest overload, and of those as long the slightest; none: there was no overload.
-    pub(super) fn of(trials: &Trials) -> Option<Self> {
-        let overloads = trials.iter().filter(|trial| trial.is_overload());
-        let order = |one: &&Point, other: &&Point| {
-            let lengths = centiseconds(one).cmp(&centiseconds(other));
-            lengths.then(other.load.cmp(&one.load))
-        };
-        overloads.max_by(order).map(Self::by)
-    }
-
-    fn by(trial: &Point) -> Self {
-        let rate = trial.sustained.unwrap_or(trial.delivered);
-        let more = (trial.delivered / rate.max(1.0) - 1.0).max(0.0);
-        let burst = Duration::try_from_secs_f64(more * trial.duration.as_secs_f64());
+    /// By an overload of which `delivered` bit/s arrived on average, and `sustained` in the end.
+    pub(super) fn new(
+        delivered: f64,
+        sustained: Option<f64>,
+        duration: Duration,
+        datagrams: Option<u64>,
+    ) -> Self {
+        let rate = sustained.unwrap_or(delivered);
+        let more = (delivered / rate.max(1.0) - 1.0).max(0.0);
+        let burst = Duration::try_from_secs_f64(more * duration.as_secs_f64());
         let burst = burst.unwrap_or_default().min(LARGEST_BURST);
-        let datagrams = trial.datagrams.map(|all| u32::try_from(all.max(1)).unwrap_or(u32::MAX));
-        let apart = datagrams.map_or(Duration::ZERO, |all| trial.duration / all);
+        let datagrams = datagrams.map(|all| u32::try_from(all.max(1)).unwrap_or(u32::MAX));
+        let apart = datagrams.map_or(Duration::ZERO, |all| duration / all);
         Self { rate: rate.max(1.0), burst, apart }
     }
 
@@ -55,11 +49,8 @@ impl Estimate {
     }
 }
 
-/// No trial ends on the microsecond.
-const fn centiseconds(trial: &Point) -> u128 {
-    trial.duration.as_millis() / 10
-}
-
+/// Less by which the payload was late is no queue: CPUs wake up that late.
+pub(super) const LATE: Duration = Duration::from_millis(3);
 /// Of the delay that is no queue.
 const VISIBLE: f64 = 2.5;
 /// Of the final trial duration.

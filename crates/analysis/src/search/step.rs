@@ -71,13 +71,13 @@ impl Step<'_> {
         let lower = lower.filter(|load| self.bounds.class(*load) != Class::Lower);
         let upper = upper.filter(|load| self.bounds.class(*load) != Class::Upper);
         let load = lower.or(upper)?;
-        Some(self.trial(load, self.full_length(load)))
+        Some(trial(load, self.full_length(load)))
     }
 
     /// A load between the bounds, or beyond the one that there is.
     fn narrow(&self, lower: Option<u64>, upper: Option<u64>) -> Option<NextTrial> {
         if let Some(upper) = upper.filter(|upper| self.is_surprise(*upper)) {
-            return Some(self.trial(upper, self.full_length(upper)));
+            return Some(trial(upper, self.full_length(upper)));
         }
         let load = self.limits.within(whole(self.between(lower, upper)?));
         let is_known = lower == Some(load) || upper == Some(load);
@@ -90,7 +90,7 @@ impl Step<'_> {
                 .about()
                 .is_some_and(|about| (load as f64 / about - 1.0).abs() <= self.goal.width_ratio);
         let length = if is_last { self.full_length(load) } else { self.length(lower, upper) };
-        Some(self.trial(load, length))
+        Some(trial(load, length))
     }
 
     /// Whether a load failed that should have passed by far, and no full-length trial showed it.
@@ -124,10 +124,6 @@ impl Step<'_> {
             (_, Some(high)) if high <= about * (1.0 + width * NEAR) => Some(high / (1.0 + width)),
             _ => Some(about / (1.0 + width / 2.0)),
         }
-    }
-
-    fn trial(&self, load: u64, duration: Duration) -> NextTrial {
-        NextTrial { purpose: TrialPurpose::Bound, load: rate(load), duration }
     }
 
     /// The length of a trial that counts in full: longer where a little too much shows late, or
@@ -167,6 +163,10 @@ impl Step<'_> {
         let seconds = self.trials.at(due.load.bits_per_second()).map(|trial| trial.duration);
         seconds.sum::<Duration>() > self.goal.duration_sum * IN_VAIN + self.goal.final_trial
     }
+}
+
+fn trial(load: u64, duration: Duration) -> NextTrial {
+    NextTrial { purpose: TrialPurpose::Bound, load: rate(load), duration }
 }
 
 /// The load whose ratio to both is the same.

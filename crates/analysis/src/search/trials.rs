@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::{BitRate, SearchGoal, SearchTrial, TrialPurpose};
 
 use super::NextTrial;
-use super::estimate::Estimate;
+use super::estimate::{Estimate, LATE};
 
 /// A trial, with what it lacks of its intended load.
 #[derive(Clone, Copy, Debug)]
@@ -131,13 +131,25 @@ impl Trials {
             let may = spared.len() < MOST_SPARED && of_load < MOST_SPARED_OF_A_LOAD;
             let is_spared = may && point.is_spared();
             if is_spared {
-                spared.push(*point)
+                spared.push(*point);
             } else {
-                counted.push(*point)
+                counted.push(*point);
             }
             again = is_spared.then_some(*point);
         }
         Self { all, counted, again }
+    }
+
+    /// What the longest overload tells, and of those as long the slightest; none: there was none.
+    pub(super) fn estimate(&self) -> Option<Estimate> {
+        // No trial ends on the microsecond.
+        let centiseconds = |point: &Point| point.duration.as_millis() / 10;
+        let order = |one: &&Point, other: &&Point| {
+            centiseconds(one).cmp(&centiseconds(other)).then(other.load.cmp(&one.load))
+        };
+        let overload = self.iter().filter(|point| point.is_overload()).max_by(order)?;
+        let Point { delivered, sustained, duration, datagrams, .. } = *overload;
+        Some(Estimate::new(delivered, sustained, duration, datagrams))
     }
 
     /// The same trials, of a device of which an overload tells something.
@@ -224,8 +236,6 @@ impl Point {
     }
 }
 
-/// Less by which the payload was late is no queue: CPUs wake up that late.
-pub(super) const LATE: Duration = Duration::from_millis(3);
 /// Of the goal width: so much of the intended load may not be offered.
 const OFFERED: f64 = 0.25;
 /// A sender may end as much later than it was to.
