@@ -76,12 +76,16 @@ pub fn write_unread(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<
 
 fn title(imported: &Imported<'_>) -> String {
     let runs = imported.runs.len();
-    let noun = if runs == 1 { "run" } else { "runs" };
+    let count = match runs {
+        0 => "no run".to_owned(),
+        1 => "1 run".to_owned(),
+        runs => format!("{runs} runs"),
+    };
     let texts = match imported.names {
         [one] => one.clone(),
         several => format!("{} files", several.len()),
     };
-    format!("{runs} {noun} in {texts}")
+    format!("{count} in {texts}")
 }
 
 fn write_runs(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -231,8 +235,10 @@ fn write_rates(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn median(rates: &[BitRate]) -> String {
     let mut rates = rates.to_vec();
     rates.sort_unstable();
-    let middle = rates.get(rates.len() / 2);
-    middle.map_or_else(String::new, |rate| format!("{rate} of {}", rates.len()))
+    let (lower, upper) = (rates.get(rates.len().saturating_sub(1) / 2), rates.get(rates.len() / 2));
+    let Some((lower, upper)) = lower.zip(upper) else { return String::new() };
+    let middle = lower.bits_per_second().midpoint(upper.bits_per_second());
+    format!("{} of {}", BitRate::from_bits_per_second(middle), rates.len())
 }
 
 /// Knee and ceiling in words.

@@ -14,8 +14,8 @@ static MEMORY: PeakAlloc = PeakAlloc;
 fn long_texts_take_memory_and_time_in_proportion() {
     // A client that ran for days; runs one after another; braces in one another.
     let texts = [
-        (log(200_000), 1),
-        (log(5).repeat(4_000), 4_000),
+        (log(200_000, 40_000), 1),
+        ((0..4_000).map(|port| log(5, port)).collect(), 4_000),
         ("{\"start\":\n".repeat(200_000), 0),
         ("{\"event\": {\n".repeat(50_000) + &"}\n".repeat(100_000), 0),
     ];
@@ -32,12 +32,13 @@ fn long_texts_take_memory_and_time_in_proportion() {
     }
 }
 
-/// The log of a client that ran for so many seconds.
-fn log(seconds: u32) -> String {
-    let mut text = "Connecting to host 10.0.0.2, port 5201\n\
-         [  5] local 10.0.0.1 port 40002 connected to 10.0.0.2 port 5201\n\
+/// The log of a client that ran for so many seconds from this port.
+fn log(seconds: u32, port: u16) -> String {
+    let mut text = format!(
+        "Connecting to host 10.0.0.2, port 5201\n\
+         [  5] local 10.0.0.1 port {port} connected to 10.0.0.2 port 5201\n\
          [ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n"
-        .to_owned();
+    );
     for at in 0..seconds {
         let to = at + 1;
         _ = writeln!(

@@ -68,43 +68,50 @@ fn look_at(path: &Path, log: &str) -> Result<Taken> {
 
 /// One client that ran for months.
 fn long_run(bytes: usize) -> String {
-    let mut log = HEADING.to_owned();
+    let mut log = heading(1);
     let mut at = 0_u32;
     while log.len() < bytes {
         let to = at + 1;
-        _ = writeln!(
-            log,
-            "[  5] {at:>4}.00-{to}.00   sec  15.1 MBytes   127 Mbits/sec    0    148 KBytes"
-        );
+        _ = writeln!(log, "[  5] {at:>4}.00-{to}.00   sec  {ROW}    148 KBytes");
         at = to;
     }
     log
 }
 
-/// Days of prose with a run now and then.
-fn prose(bytes: usize) -> String {
-    let prose =
+/// Days of a log with a run now and then.
+fn other_lines(bytes: usize) -> String {
+    let other =
         "Nov 25 01:57:30 host kernel: eth0: link is up, 1000 Mbit/s, full duplex\n".repeat(500);
-    (prose + &one_run()).repeat(bytes / 40_000)
+    (1..).map(|port| other.clone() + &one_run(port)).take(1 + bytes / other.len()).collect()
 }
 
 /// Runs without anything between them; linerate reads the first 10,000.
 fn short_runs(bytes: usize) -> String {
-    one_run().repeat(bytes / one_run().len())
+    (0..bytes / one_run(1).len())
+        .map(|at| one_run(u16::try_from(at % 60_000).unwrap_or(1)))
+        .collect()
 }
 
-fn one_run() -> String {
-    let row = "15.1 MBytes   127 Mbits/sec    0";
+fn one_run(port: u16) -> String {
+    let rows = ["    148 KBytes", "             sender"]
+        .map(|end| format!("[  5]   0.00-1.00   sec  {ROW}{end}\n"));
+    heading(port) + &rows.concat()
+}
+
+fn heading(port: u16) -> String {
     format!(
-        "{HEADING}[  5]   0.00-1.00   sec  {row}    148 KBytes\n[  5]   0.00-1.00   sec  {row}             sender\n"
+        "Connecting to host 10.0.0.2, port 5201\n\
+         [  5] local 10.0.0.1 port {port} connected to 10.0.0.2 port 5201\n\
+         [ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n"
     )
 }
 
-const LOGS: [(&str, fn(usize) -> String); 3] =
-    [("one long run", long_run), ("runs between other lines", prose), ("short runs", short_runs)];
-const HEADING: &str = "Connecting to host 10.0.0.2, port 5201\n\
-     [  5] local 10.0.0.1 port 40002 connected to 10.0.0.2 port 5201\n\
-     [ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n";
+const LOGS: [(&str, fn(usize) -> String); 3] = [
+    ("one long run", long_run),
+    ("runs between other lines", other_lines),
+    ("short runs", short_runs),
+];
+const ROW: &str = "15.1 MBytes   127 Mbits/sec    0";
 const HEAD: [(&str, Align); 3] =
     [("log", Align::Left), ("s", Align::Right), ("MB in memory", Align::Right)];
 /// For 100 MB.

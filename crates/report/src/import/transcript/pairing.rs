@@ -124,6 +124,7 @@ fn is_copy(one: &View, other: &View) -> bool {
         let (one, other) = (one.flow(direction), other.flow(direction));
         one.by_sender.side() == other.by_sender.side()
             && one.by_receiver.side() == other.by_receiver.side()
+            && one.intervals.rows == other.intervals.rows
     };
     is_same(Direction::Send) && is_same(Direction::Receive)
 }
