@@ -13,11 +13,14 @@ mod command;
 mod csv;
 mod cursor;
 mod document;
+mod ends;
 mod figure;
+mod found;
 mod intervals;
 mod iperf2;
 mod iperf3;
 mod lines;
+mod name;
 mod pairing;
 mod rates;
 mod reader;
@@ -26,10 +29,11 @@ mod row;
 mod said;
 mod view;
 
-pub use self::rates::Rates;
+pub use self::found::Rates;
 
+use self::ends::{End, Tool};
 use self::pairing::{Pair, pairs};
-use self::view::{End, Place, Tool, View};
+use self::view::{Place, View};
 
 /// The output of iperf3 or iperf.
 pub(super) struct Transcript;

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use measurement::{BitRate, Transport};
 
 use super::command::{Asked, Command};
-use super::reader::{Found, shortened};
+use super::ends::{End, Tool};
+use super::found::Found;
+use super::name::shortened;
 use super::row::{Id, Row, Whose};
 use super::said::Said;
-use super::view::{Connection, End, Place, Side, Tool, View};
+use super::view::{Connection, Place, Side, View};
 use super::{checks, iperf2, iperf3};
 
 /// One column of a text, with the view that is open in it.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::units::parse_count;
 use measurement::{BitRate, ByteSize};
 
-use super::view::Tool;
+use super::ends::Tool;
 
 /// A command line that runs a client or a server.
 #[derive(Clone, Debug, PartialEq)]

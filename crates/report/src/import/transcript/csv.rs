@@ -6,10 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use measurement::Transport;
 
 use super::checks;
+use super::ends::Tool;
 use super::figure::Figure;
-use super::reader::Found;
+use super::found::Found;
 use super::row::{Id, Row, Tail};
-use super::view::{Connection, Flow, Place, Side, Tool, View};
+use super::view::{Connection, Flow, Place, Side, View};
 
 /// Puts the lines of runs together.
 pub(super) struct Csv {

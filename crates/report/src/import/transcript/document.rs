@@ -11,11 +11,13 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::ends::{End, Tool};
 use super::figure::Figure;
+use super::found::Found;
 use super::lines::Lines;
-use super::reader::{Found, read, shortened};
+use super::name::shortened;
 use super::row::{Id, Row, Tail, Whose};
-use super::view::{Connection, Details, End, Place, Side, Tool, View};
+use super::view::{Connection, Details, Place, Side, View};
 
 /// Finds documents, and puts events together.
 pub(super) struct Documents {
@@ -25,6 +27,8 @@ pub(super) struct Documents {
     open: Option<View>,
     /// Whether this is the output of a server in the document of its client.
     is_inner: bool,
+    /// Finds the views in a text with this number.
+    read_text: fn(usize, &[u8]) -> Found,
 }
 
 /// Members of an object, in their order. iperf3 writes some names twice.
@@ -67,8 +71,8 @@ struct Sum {
 }
 
 impl Documents {
-    pub(super) const fn new(length: usize) -> Self {
-        Self { budget: length.saturating_mul(MOST_LOOKS), open: None, is_inner: false }
+    pub(super) const fn new(length: usize, read_text: fn(usize, &[u8]) -> Found) -> Self {
+        Self { budget: length.saturating_mul(MOST_LOOKS), open: None, is_inner: false, read_text }
     }
 
     /// Takes a document or an event that begins on the next line; false: none does.
@@ -183,7 +187,7 @@ impl Documents {
             _ = self.read(server.get(), place, found);
         }
         if let Some(text) = members.get::<String>("server_output_text") {
-            let inner = read(place.text, text.as_bytes()).views;
+            let inner = (self.read_text)(place.text, text.as_bytes()).views;
             let moved = inner.into_iter().map(|view| View { place, ..view });
             found.views.extend(moved);
         }
@@ -425,7 +429,7 @@ mod tests {
 
     #[test]
     fn documents_in_one_another_are_looked_at_a_few_times_only() {
-        let mut documents = Documents::new(20);
+        let mut documents = Documents::new(20, |_, _| Found::default());
         assert_eq!(documents.length(b"{\"a}\\\"\":{}}x"), Some(11));
         assert_eq!(documents.length(b"{{}"), None);
         assert_eq!(documents.length(&[b'{'; 100]), None);

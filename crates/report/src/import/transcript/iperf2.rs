@@ -2,8 +2,9 @@
 
 use measurement::Transport;
 
+use super::ends::End;
 use super::row::Id;
-use super::view::{Connection, End, View};
+use super::view::{Connection, View};
 
 /// Whether the end that prints sends a stream of iperf 2. A server sends what it connects itself
 /// (`-d`, `-r`), and streams that are marked as reverse; `[ *1]` is the way back of such as `[  1]`.

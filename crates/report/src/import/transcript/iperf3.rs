@@ -3,10 +3,11 @@
 use measurement::BitRate;
 
 use super::checks;
-use super::reader::shortened;
+use super::ends::End;
+use super::name::shortened;
 use super::row::{Row, Whose};
 use super::said::Detail;
-use super::view::{End, Side, View};
+use super::view::{Side, View};
 
 /// Whether the end that prints sends the stream of a row.
 pub(super) fn sends(view: &View, row: &Row) -> bool {

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use super::super::plain::without_escapes;
+use super::ends::Tool;
 use super::said::{STARTING, Said, begins, said};
-use super::view::Tool;
 
 /// A text, line by line; each line has its number, from 1.
 pub(super) struct Lines<'a> {

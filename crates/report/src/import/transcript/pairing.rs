@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use measurement::Direction;
 
 use super::checks;
-use super::view::{End, Place, View};
+use super::ends::End;
+use super::view::{Place, View};
 
 /// A run, as one or both of its ends printed it.
 #[derive(Debug, Default)]

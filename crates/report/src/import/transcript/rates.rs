@@ -4,21 +4,9 @@
 use measurement::BitRate;
 
 use super::cursor::Cursor;
-use super::reader::{Found, shortened};
+use super::found::{Found, Rates};
+use super::name::shortened;
 use super::row::rate;
-
-/// Rates that stand together in a text, without the runs that they are of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rates {
-    /// Index of the text.
-    pub text: usize,
-    /// Number of the first line with a rate, from 1.
-    pub line: usize,
-    /// The last other line above; empty: there is none.
-    pub heading: String,
-    /// Rates of each column, from left to right.
-    pub columns: Vec<Vec<BitRate>>,
-}
 
 /// Puts lines with rates together.
 #[derive(Default)]

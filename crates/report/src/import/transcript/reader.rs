@@ -6,24 +6,11 @@ use std::borrow::Cow;
 use super::column::Column;
 use super::csv::Csv;
 use super::document::Documents;
+use super::found::{Found, MOST_VIEWS};
 use super::lines::Lines;
-use super::rates::{Collector, Rates};
+use super::name::LONGEST_NAME;
+use super::rates::Collector;
 use super::said::{Said, begins, said};
-use super::view::View;
-
-/// Everything that was found in a text.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) views: Vec<View>,
-    /// Numbers of the lines that say nothing known, in their order.
-    pub(super) unread: Vec<usize>,
-    /// Those of them that begin like a row or a connection.
-    pub(super) broken: Vec<usize>,
-    /// Rates that are of no run.
-    pub(super) rates: Vec<Rates>,
-    /// Whether there were more views than [`MOST_VIEWS`].
-    pub(super) is_full: bool,
-}
 
 /// Reads a text, the one with this number.
 pub(super) fn read(number: usize, text: &[u8]) -> Found {
@@ -66,7 +53,7 @@ impl Reader {
             columns: [Column::new(number), Column::new(number)],
             right: None,
             csv: Csv::new(number),
-            documents: Documents::new(length),
+            documents: Documents::new(length, read),
             rates: Collector::default(),
             number,
             before: String::new(),
@@ -115,14 +102,5 @@ impl Reader {
     }
 }
 
-/// Letters that are kept of what a text has.
-pub(super) fn shortened(text: &str) -> String {
-    let shown = text.chars().map(|one| if measurement::host::is_shown(one) { one } else { ' ' });
-    shown.take(LONGEST_NAME).collect::<String>().trim().to_owned()
-}
-
-/// What ends printed, of one text; a log has less.
-pub(super) const MOST_VIEWS: usize = 10_000;
-const LONGEST_NAME: usize = 120;
 /// Columns by which a second column of text may be shifted.
 const SHIFT: usize = 2;

@@ -12,8 +12,9 @@ use measurement::{
 };
 
 use super::block;
+use super::ends::{End, Tool};
 use super::pairing::Pair;
-use super::view::{End, Side, Tool, View};
+use super::view::{Side, View};
 
 /// The record of a run; `source` says where it was printed.
 pub(super) fn record(run: &Pair, source: String) -> TestRecord {

@@ -6,8 +6,9 @@ use measurement::Transport;
 
 use super::command::Command;
 use super::cursor::Cursor;
+use super::ends::Tool;
 use super::row::{Id, NoRow, Row};
-use super::view::{Connection, Tool};
+use super::view::Connection;
 
 /// A statement of iperf3 or iperf, or what stands between them.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,24 +5,11 @@ use std::net::SocketAddr;
 use measurement::{BitRate, Direction, Transport};
 
 use super::command::Asked;
+use super::ends::{End, Tool};
 use super::figure::Figure;
 use super::intervals::Intervals;
+use super::name::shortened;
 use super::row::{Id, Row, Whose};
-
-/// The program that printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tool {
-    Iperf3,
-    /// iperf 2.
-    Iperf2,
-}
-
-/// An end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    Client,
-    Server,
-}
 
 /// A stream, as the end that prints sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +224,7 @@ impl View {
             .any(|flow| !flow.by_sender.is_empty() || !flow.by_receiver.is_empty());
         let is_stopped = reason.contains("the server has terminated");
         if !(has_summary && is_stopped && self.end == Some(End::Server)) {
-            self.failure = Some(super::reader::shortened(reason));
+            self.failure = Some(shortened(reason));
         }
     }
 
