@@ -3,12 +3,15 @@
 use measurement::BitRate;
 
 /// Index of the knee of a curve of pairs, asked and delivered, in rising order of what is asked: the
-/// last point before the first of which less than 98 % arrives. None: no point keeps up, or all do.
+/// last point of which at least 98 % arrives. None: no point keeps up, or the last one does.
+///
+/// A lower point that does not keep up was disturbed: the path carried more than it.
 pub fn knee(curve: &[(BitRate, BitRate)]) -> Option<usize> {
     let keeps_up = |(asked, delivered): &(BitRate, BitRate)| {
         delivered.bits_per_second() as f64 >= KEPT * asked.bits_per_second() as f64
     };
-    curve.iter().position(|point| !keeps_up(point))?.checked_sub(1)
+    let last = curve.iter().rposition(keeps_up)?;
+    (last + 1 < curve.len()).then_some(last)
 }
 
 /// Share of a rate that arrives where a path keeps up; less is not the noise of short tests.
@@ -28,9 +31,9 @@ mod tests {
     fn the_knee_is_the_last_point_that_keeps_up() {
         assert_eq!(of(&[(10, 10), (100, 99), (200, 150), (400, 140)]), Some(1));
         assert_eq!(of(&[(10, 10), (100, 98), (200, 196)]), None);
-        assert_eq!(of(&[(100, 50), (200, 200)]), None);
-        // What keeps up again beyond it was not asked, or not counted.
-        assert_eq!(of(&[(10, 10), (20, 19), (40, 40)]), Some(0));
+        assert_eq!(of(&[(100, 50), (200, 150)]), None);
+        assert_eq!(of(&[(10, 9), (20, 20), (40, 39), (80, 50)]), Some(1));
+        assert_eq!(of(&[(10, 10), (20, 19), (40, 40)]), None);
         assert_eq!(of(&[]), None);
     }
 }

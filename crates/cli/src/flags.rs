@@ -178,7 +178,7 @@ pub(crate) enum Command {
     Latency(Box<LatencyFlags>),
     /// Find the highest load without loss, and with a little
     Search(Box<SearchFlags>),
-    /// Test at many rates, sizes, numbers of streams, ..., and draw the curve
+    /// Test over rates, sizes, streams, ..., and draw the curve
     Sweep(Box<SweepFlags>),
     /// Plant a fault, name it, fix it and prove it, on hosts of its own
     Demo(DemoFlags),

@@ -96,7 +96,7 @@ fn the_knee_stands_below_the_pictures() {
     let mut out = Vec::new();
     sweep.write(40, Glyphs::Ascii, &mut out).expect("a vector takes all");
     let out = String::from_utf8(out).expect("text");
-    let knee = "\nKNEE   at 512.0 Mbit/s: the last rate\n       of which at least 98 % arrives\n";
+    let knee = "\nKNEE   at 512.0 Mbit/s: the last rate of\n       which at least 98 % arrives\n";
     assert!(out.ends_with(knee) && !out.contains("LIMIT"), "{out}");
     assert!(!out.contains("near the knee"), "all of the curve is drawn already: {out}");
     assert!(out.contains("512.0 Mbit/s   512.0 Mbit/s   51.20 k/s      0 %"), "{out}");
