@@ -19,6 +19,12 @@ impl FutexEvent {
     /// Wakes the waiting threads, which then check the object again.
     pub(crate) fn notify(&self) {
         fence(SeqCst);
+        self.notify_in_order();
+    }
+
+    /// As [`Self::notify`], of an object that changes by an operation that is sequentially
+    /// consistent, and is looked at by such a one: that orders both without a fence.
+    pub(crate) fn notify_in_order(&self) {
         if self.waiters.load(SeqCst) > 0 {
             self.generation.fetch_add(1, SeqCst);
             linux::futex::wake(&self.generation, u32::MAX);

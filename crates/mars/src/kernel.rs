@@ -102,12 +102,15 @@ impl Kernel {
     pub(crate) fn run(&mut self) -> io::Result<()> {
         self.accounted = self.core.read_clock();
         self.unit().account.begin(self.core.now);
-        loop {
+        self.core.shared.enter_unit(self.core.index);
+        let result = loop {
             match catch_unwind(AssertUnwindSafe(|| self.run_on())) {
-                Ok(result) => return result,
+                Ok(result) => break result,
                 Err(_) => self.end_panicked(),
             }
-        }
+        };
+        Shared::leave_unit();
+        result
     }
 
     fn run_on(&mut self) -> io::Result<()> {
@@ -387,14 +390,8 @@ impl Kernel {
         if slot != NONE {
             return self.wake_local(slot);
         }
-        let record = self.core.shared.table.record(id);
-        // Its wait was ended just before it was parked.
-        if !record.pinned.load(Relaxed) {
-            record.home.store(NONE, Release);
-            return self.core.shared.offer(id);
-        }
         if let Some(slot) = self.admit(id) {
-            self.push_ready(slot);
+            self.make_ready(slot);
         }
     }
 

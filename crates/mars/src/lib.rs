@@ -30,7 +30,8 @@
 //!   workload. Each wait has its own token, so that nothing that was meant for one wait can
 //!   end another.
 //! - What has watched a descriptor, or was placed on an MPU, stays there: no stealing. All
-//!   else goes to whichever MPU is free.
+//!   else goes to whichever MPU is free; what a workload alone wakes goes on where that one
+//!   runs, after its turn, so that turns are to be short.
 //! - An MPU without work sleeps, on a word of memory or on its descriptors. Only one that
 //!   sleeps is woken.
 //!

@@ -58,16 +58,28 @@ impl WaitList {
     /// changed.
     fn is_empty(&self) -> bool {
         fence(SeqCst);
+        self.is_empty_in_order()
+    }
+
+    /// As [`Self::is_empty`], of an object that changes by an operation that is sequentially
+    /// consistent, and is looked at by such a one: that orders both without a fence.
+    fn is_empty_in_order(&self) -> bool {
         self.length.load(SeqCst) == 0
     }
 
     /// Locks the list, so that a workload can check the object once more and then join or
     /// leave.
     fn lock_list(&self) -> WaitListGuard<'_> {
+        let guard = self.lock_list_in_order();
+        fence(SeqCst);
+        guard
+    }
+
+    /// As [`Self::lock_list`], of an object as in [`Self::is_empty_in_order`].
+    fn lock_list_in_order(&self) -> WaitListGuard<'_> {
         let waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
         // A thread that changes the object from now on reads the length afterwards.
         self.length.fetch_add(1, SeqCst);
-        fence(SeqCst);
         WaitListGuard { list: self, waiters, has_joined: false }
     }
 
@@ -99,9 +111,6 @@ impl WaitList {
     /// Wakes all workloads for whose notes `chosen` returns a value and which still wait.
     /// None of them runs before `given` has been called for each.
     fn wake_those(&self, mut chosen: impl FnMut(u64) -> Option<u32>, given: impl Fn(u64)) {
-        if self.is_empty() {
-            return;
-        }
         let mut waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
         for entry in waiters.iter_mut() {
             entry.is_claimed = chosen(entry.note).is_some_and(|wake_value| {
@@ -120,7 +129,9 @@ impl WaitList {
 
     /// Wakes all workloads, each with `wake_value`.
     fn wake_all(&self, wake_value: u32) {
-        self.wake_those(|_| Some(wake_value), |_| {});
+        if !self.is_empty() {
+            self.wake_those(|_| Some(wake_value), |_| {});
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! State that the host and all MPUs of a context share.
 
 use std::any::TypeId;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize};
@@ -90,22 +91,44 @@ impl Shared {
         self.deliver(id);
     }
 
-    /// Delivers a workload that can continue: to its home MPU, or to the shared queue.
+    /// Delivers a workload that can continue: to its home MPU; if it has none to the MPU of this
+    /// thread, which looks for it after this turn, or else to the shared queue.
     pub(crate) fn deliver(&self, id: u32) {
         let record = self.table.record(id);
-        match self.units.get(record.home.load(Acquire) as usize) {
-            Some(unit) => {
-                unit.inbox.put(id, &record.link);
-                unit.wake_if_asleep();
-            }
-            None => self.offer(id),
+        if let Some(unit) = self.units.get(record.home.load(Acquire) as usize) {
+            unit.inbox.put(id, &record.link);
+            unit.wake_if_asleep();
+        } else if let Some(unit) = self.own_unit() {
+            unit.inbox.put(id, &record.link);
+        } else {
+            self.offer(id);
         }
+    }
+
+    /// Marks this thread as that of an MPU.
+    pub(crate) fn enter_unit(&self, index: usize) {
+        OWN_UNIT.set((std::ptr::from_ref(self).addr(), index));
+    }
+
+    /// Marks this thread, whose MPU has ended, as one of the host.
+    pub(crate) fn leave_unit() {
+        OWN_UNIT.set((0, 0));
+    }
+
+    /// The MPU whose thread this is; none: it is of the host, or of another context.
+    fn own_unit(&self) -> Option<&Unit> {
+        let (shared, index) = OWN_UNIT.get();
+        (shared == std::ptr::from_ref(self).addr()).then(|| &self.units[index])
     }
 
     /// Delivers several workloads that can continue, in batches.
     pub(crate) fn deliver_all(&self, ids: impl Iterator<Item = u32>) {
         let (mut offers, mut count) = ([NONE; OFFERS], 0);
-        for id in ids {
+        let mut ids = ids.peekable();
+        while let Some(id) = ids.next() {
+            if ids.peek().is_none() && count == 0 {
+                return self.deliver(id);
+            }
             if self.table.record(id).home.load(Acquire) != NONE {
                 self.deliver(id);
                 continue;
@@ -290,6 +313,12 @@ impl SharedQueue {
 /// Drops a workload and ignores a panic of its `Drop`, which no caller could handle.
 pub(crate) fn drop_quietly(body: Body) {
     _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
+}
+
+thread_local! {
+    /// Address of the shared state, and index, of the MPU whose thread this is; an address of
+    /// zero: it is of the host.
+    static OWN_UNIT: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
 /// Number of workloads that are put into the shared queue at once.

@@ -1,8 +1,10 @@
 //! The programs that MARS's users wrote: each object under more workloads than MPUs.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use linerate_mars::{
@@ -171,6 +173,53 @@ fn a_token_runs_round_rings_of_event_flags() {
         run_all(&mut runners);
         assert_eq!(flag.bits(), 1, "the token is back at the first");
     }
+}
+
+/// A [`Runner`] that notes its thread at each hop.
+struct Noting {
+    runner: Runner,
+    turns: Arc<AtomicU64>,
+    threads: Arc<Mutex<HashSet<ThreadId>>>,
+}
+
+impl Workload for Noting {
+    type Module = ();
+
+    fn run(&mut self, mpu: &mut Mpu<'_, ()>) -> Next {
+        let before = self.runner.hops;
+        let next = self.runner.run(mpu);
+        if self.runner.hops < before {
+            self.threads.lock().expect("not poisoned").insert(std::thread::current().id());
+        }
+        self.turns.fetch_add(1, SeqCst);
+        next
+    }
+}
+
+#[test]
+fn what_a_workload_wakes_goes_on_where_that_one_ran() {
+    let context = context();
+    let flag = Arc::new(EventFlag::new(&context, Clearing::Automatic));
+    let (turns, threads) = (Arc::new(AtomicU64::new(0)), Arc::default());
+    let mut members: Vec<_> = (0..4)
+        .map(|place| {
+            let next = 1 << ((place + 1) % 4);
+            let runner = Runner { flag: Arc::clone(&flag), own: 1 << place, next, hops: 100 };
+            let (turns, threads) = (Arc::clone(&turns), Arc::clone(&threads));
+            context.add(Noting { runner, turns, threads })
+        })
+        .collect();
+    members.iter_mut().for_each(|member| member.schedule(Priority::NORMAL));
+    while turns.load(SeqCst) < 4 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // So that the last one has stalled.
+    std::thread::sleep(Duration::from_millis(20));
+    flag.set(1);
+    for member in &members {
+        assert_eq!(member.wait_for(Duration::from_secs(60)), Some(Ending::Finished));
+    }
+    assert_eq!(threads.lock().expect("not poisoned").len(), 1, "and two MPUs slept");
 }
 
 /// Enough for the races between a taker that is fast and a setter that is slow.

@@ -17,6 +17,8 @@ pub(crate) fn rows(sink: Sink) {
     let [mars, tokio] = in_turns(7, [&mut ring, &mut || notify_ring(&runtime)]);
     sink(Row::new("ring of 8, each hop, event flag", mars, "ns"));
     sink(Row::new("ring of 8, each hop, tokio's Notify", tokio, "ns"));
+    let row = Row::new("ring of 8, event flag / tokio's Notify", mars / tokio, "x");
+    sink(row.aims(Target::AtMost(1.0)));
 
     let [mars, tokio] = in_turns(7, [&mut queue, &mut || channel(&runtime)]);
     sink(Row::new("queue of 256, each entry", mars, "ns"));

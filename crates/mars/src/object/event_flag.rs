@@ -66,6 +66,14 @@ impl EventFlag {
     /// Sets `bits` and ends all waits whose condition (mask and [`Masking`]) is now met.
     pub fn set(&self, bits: u32) {
         self.bits.fetch_or(bits, SeqCst);
+        if !self.waiters.is_empty_in_order() {
+            self.release();
+        }
+        self.changed.notify_in_order();
+    }
+
+    /// Ends the waits whose condition is met.
+    fn release(&self) {
         let seen = Cell::new(None);
         let release = |note| {
             // Bits that are set from now on are for later waits. Bits that waits which did not
@@ -76,7 +84,6 @@ impl EventFlag {
             masking.is_met(now, mask).then_some(now)
         };
         self.waiters.wake_those(release, |note| self.take(read(note).0));
-        self.changed.notify();
     }
 
     /// Clears the bits that were waited for if clearing is automatic. The caller holds the
@@ -101,7 +108,7 @@ impl EventFlag {
         }
         match self.clearing {
             Clearing::Manual => Some(now),
-            Clearing::Automatic => self.look(&self.waiters.lock_list(), mask, masking),
+            Clearing::Automatic => self.look(&self.waiters.lock_list_in_order(), mask, masking),
         }
     }
 
@@ -128,7 +135,7 @@ impl EventFlag {
         if let Some(bits) = wake_value.or_else(|| self.try_wait(mask, masking)) {
             return Ok(bits);
         }
-        let mut waiters = self.waiters.lock_list();
+        let mut waiters = self.waiters.lock_list_in_order();
         match self.look(&waiters, mask, masking) {
             Some(bits) => Ok(bits),
             None => Err(waiters.join(mpu, note(mask, masking))),
