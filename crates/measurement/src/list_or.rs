@@ -7,8 +7,8 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What stands where a list of `T` may also be an object. To read it takes no buffer, as an
-/// untagged enum of serde does.
+/// A list of `T`, or an object in its place. To read it takes no buffer, as an untagged enum of
+/// serde does.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]

@@ -28,7 +28,7 @@ pub(crate) struct Addresses {
     port: Values<Option<u16>>,
 }
 
-/// What a table has of one field of its rows.
+/// Column of a table: one field of all rows.
 pub(crate) trait Column: Default {
     /// Type of the field.
     type Value;

@@ -70,11 +70,11 @@ impl Samples {
     /// None: a list of the table has not the length that it must have.
     fn read(&self) -> Option<Vec<Sample>> {
         let length = self.at_nanos.len();
-        let streams: Vec<_> = match &self.streams {
+        let streams = || match &self.streams {
             ListOr::List(streams) => streams.iter().map(|one| one.zero(one.id)).collect(),
             ListOr::Object(table) => table.id.iter().map(|id| table.zero(*id)).collect(),
         };
-        let sample = |at| Sample { at: Timestamp::from_nanos(at), streams: streams.clone() };
+        let sample = |at| Sample { at: Timestamp::from_nanos(at), streams: streams() };
         let mut samples: Vec<_> = differences::read(&self.at_nanos, length).map(sample).collect();
         match &self.streams {
             ListOr::List(streams) => {
@@ -120,9 +120,9 @@ impl Table {
         is_one.then(|| Self::gather(id.collect(), kind, |get| rows(samples, get)))
     }
 
-    /// How many numbers are written.
+    /// How many numbers are written beside the ids.
     fn written(&self) -> usize {
-        self.id.len() + self.numbers().flatten().map(Values::written).sum::<usize>()
+        self.numbers().flatten().map(Values::written).sum()
     }
 
     fn is_even(&self, samples: usize) -> bool {

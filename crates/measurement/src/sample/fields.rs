@@ -28,7 +28,7 @@ pub(crate) struct Fields<Id, Numbers> {
     udp: Option<BTreeMap<String, Numbers>>,
 }
 
-/// What a stream has samples of.
+/// Samples that a stream has beside its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     tcp: bool,
