@@ -61,8 +61,8 @@ impl Table {
     }
 }
 
-/// What is known of some addresses after a part of the list: of the functions between an address
-/// and the one before it the nearest, and where the first one begins.
+/// Functions around some addresses in the part of the list that was read: of those between an
+/// address and the one before it the first and the last.
 struct Search<'a> {
     addresses: &'a [u64],
     /// One for each address, and one for what is beyond the last.
@@ -74,9 +74,9 @@ struct Search<'a> {
 /// The functions behind one address, up to the next one.
 #[derive(Clone, Debug, Default)]
 struct Gap {
-    /// Where the first of them begins; none: there is none.
+    /// Begin of the first of them; none: there is none.
     first: Option<u64>,
-    /// The last of them: where it begins, its name with what a compiler added, its module.
+    /// The last of them: its begin, its name with what a compiler added, its module.
     last: Option<(u64, Vec<u8>, Vec<u8>)>,
 }
 
