@@ -19,6 +19,7 @@ pub mod hwprobe;
 pub mod landlock;
 pub mod limits;
 pub mod memory;
+pub mod message;
 pub mod names;
 pub mod namespace;
 pub mod netlink;

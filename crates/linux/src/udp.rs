@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -117,18 +117,6 @@ pub fn disable_timestamps(socket: &UdpSocket) -> io::Result<()> {
 /// Whether datagrams carry the time at which the kernel received them (`SO_TIMESTAMPNS`).
 pub fn has_timestamps(socket: &UdpSocket) -> bool {
     option::number(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok_and(|on| on != 0)
-}
-
-/// Receives a datagram into `room` over a connected socket. Returns its full length, which
-/// may be more than `room` holds (`MSG_TRUNC`, udp(7)).
-///
-/// # Errors
-/// `EAGAIN` if none is waiting, `ECONNREFUSED` if the peer's port is closed (recv(2)).
-pub fn receive(socket: &UdpSocket, room: &mut [u8]) -> io::Result<usize> {
-    let (fd, flags) = (socket.as_raw_fd(), libc::MSG_TRUNC);
-    // SAFETY: pointer and length describe `room`.
-    let length = unsafe { libc::recv(fd, room.as_mut_ptr().cast(), room.len(), flags) };
-    usize::try_from(length).map_err(|_| io::Error::last_os_error())
 }
 
 /// The unspecified address of the family of `like`, with port 0: the kernel chooses the

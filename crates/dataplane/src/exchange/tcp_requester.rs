@@ -1,12 +1,13 @@
 //! Sends requests over a TCP stream that stays open.
 
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use linux::epoll::Interest;
+use linux::message;
 use measurement::{Probe, StreamCounters, Timestamp};
 
 use super::{Parameters, RequesterConfig, RoundTripStatistics, Schedule};
@@ -55,7 +56,7 @@ impl TcpRequester {
     fn receive(&mut self, scratch: &mut Scratch) -> io::Result<bool> {
         let room = scratch.buffer();
         let wanted = room.len().min(self.waiting.len() * self.parameters.response);
-        let read = match (&*self.socket).read(&mut room[..wanted]) {
+        let read = match message::receive(&*self.socket, &mut room[..wanted]) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
@@ -96,7 +97,7 @@ impl TcpRequester {
                 self.waiting.push_back(sent);
                 self.statistics.add_unsent(self.schedule.sent(now));
             }
-            match (&*self.socket).write(&scratch.payload()[..self.unsent]) {
+            match message::send(&*self.socket, &scratch.payload()[..self.unsent]) {
                 Ok(written) => {
                     self.unsent -= written;
                     self.count.bytes += written as u64;

@@ -1,11 +1,12 @@
 //! Responds over a TCP stream that stays open.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use linux::epoll::Interest;
+use linux::message;
 use measurement::{Exchange, StreamCounters, Timestamp};
 
 use super::{MAX_TURNS, Parameters};
@@ -45,7 +46,7 @@ impl TcpResponder {
             }
             // Each response by a write of its own, as if the requests arrived one by one.
             let length = (self.unsent - 1) % self.parameters.response + 1;
-            let written = (&*self.socket).write(&scratch.payload()[..length])?;
+            let written = message::send(&*self.socket, &scratch.payload()[..length])?;
             self.unsent -= written;
             self.count.blocks += u64::from(self.unsent.is_multiple_of(self.parameters.response));
             self.count.bytes += written as u64;
@@ -74,7 +75,7 @@ impl TcpResponder {
         }
         let room = scratch.buffer();
         let room_left = room.len();
-        let read = (&*self.socket).read(room)?;
+        let read = message::receive(&*self.socket, room)?;
         if read == 0 {
             self.published.finish(None);
             return Ok(Step::Done);

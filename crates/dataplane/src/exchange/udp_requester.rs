@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use linux::epoll::Interest;
+use linux::message;
 use measurement::{Probe, StreamCounters, Timestamp};
 
 use super::{Parameters, RequesterConfig, RoundTripStatistics, Schedule, udp_message};
@@ -65,7 +66,7 @@ impl UdpRequester {
             if self.oldest > self.last {
                 return Ok(false);
             }
-            match linux::udp::receive(&self.socket, room) {
+            match message::receive_datagram(&*self.socket, room) {
                 Ok(length) => self.record(&room[..length.min(room.len())], length),
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock => return Ok(false),
@@ -149,7 +150,7 @@ impl UdpRequester {
             // The arrival of a response and the next request share one reading of the clock.
             let sent = std::mem::take(&mut self.latest);
             let sent = if sent == Timestamp::default() { crate::now() } else { sent };
-            match self.socket.send(&self.request) {
+            match message::send(&*self.socket, &self.request) {
                 Ok(length) => self.count.bytes += length as u64,
                 // The queue is full: this request is lost.
                 Err(error) if is_transient(&error) => {}

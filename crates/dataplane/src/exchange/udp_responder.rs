@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use linux::epoll::Interest;
+use linux::message;
 use measurement::{Exchange, StreamCounters, Timestamp};
 
 use super::{MAX_TURNS, Parameters, udp_message};
@@ -50,7 +51,7 @@ impl UdpResponder {
         udp_message::write_number(&mut self.response, number);
         udp_message::write_times(&mut self.response, arrived, arrived);
         // A response that cannot be sent is lost like one that does not arrive.
-        let sent = self.socket.send(&self.response).unwrap_or(0);
+        let sent = message::send(&*self.socket, &self.response).unwrap_or(0);
         self.count.bytes += (length + sent) as u64;
         self.count.blocks += 1;
         self.count.unique += 1;
@@ -62,7 +63,7 @@ impl UdpResponder {
         let room = scratch.buffer();
         let most = if self.parameters.blocking_calls { MAX_TURNS } else { MAX_PER_STEP };
         for _ in 0..most {
-            let length = linux::udp::receive(&self.socket, room)?;
+            let length = message::receive_datagram(&*self.socket, room)?;
             self.respond(&room[..length.min(room.len())], length);
             self.published.publish_datagrams(&self.count);
         }
