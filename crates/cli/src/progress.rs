@@ -7,7 +7,7 @@ use campaign::{Event, Monitor, Purpose, Task};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measurement::record::StreamRecord;
 use measurement::units::group_thousands;
-use measurement::{Course, End, Peer, TestPlan, TestRecord, Transport};
+use measurement::{ByteSize, Course, End, Peer, TestPlan, TestRecord, Transport};
 use report::rates::UnitFormat;
 use report::screen::{self, Moved};
 use session::{Glimpse, Place};
@@ -140,6 +140,8 @@ struct TestBar {
     /// The wait for its turn was printed.
     waits: bool,
     unit: UnitFormat,
+    /// Many streams, and the memory that they take; none: they are few.
+    memory: Option<(u32, ByteSize)>,
 }
 
 impl TestBar {
@@ -162,12 +164,30 @@ impl TestBar {
         let is_result = task.purpose.is_result();
         let since = Instant::now();
         let (shown, waits) = (0, false);
-        Self { bar, title, place, detail, is_result, course, moved, since, shown, waits, unit }
+        let memory =
+            plan.has_many_streams().then(|| (plan.streams_in_all(), session::stream_memory(plan)));
+        Self {
+            bar,
+            title,
+            place,
+            detail,
+            is_result,
+            course,
+            moved,
+            since,
+            shown,
+            waits,
+            unit,
+            memory,
+        }
     }
 
     fn show(&mut self, event: &Event<'_>) {
         match event {
-            Event::Introduced(_) => self.since = Instant::now(),
+            Event::Introduced(_) => {
+                self.show_memory();
+                self.since = Instant::now();
+            }
             Event::Waiting { server, place } => self.show_wait(server, *place),
             Event::Opening { open, of } => self.show_opening(*open, *of),
             Event::Opened(streams) => self.show_streams(streams),
@@ -205,6 +225,14 @@ impl TestBar {
         }
         self.waits = true;
         self.bar.set_message(format!("  {message}"));
+    }
+
+    /// Memory that many streams take, before they are opened.
+    fn show_memory(&self) {
+        if let Some((streams, memory)) = self.memory {
+            let streams = group_thousands(streams.into());
+            self.say(&format!("{streams} streams take about {memory} of memory here"));
+        }
     }
 
     fn show_opening(&self, open: u32, of: u32) {

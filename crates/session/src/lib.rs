@@ -39,7 +39,7 @@ mod trial;
 pub use error::{SessionError, reason};
 pub use listener::Server;
 pub use observer::{Glimpse, Introduction, Observer};
-pub use preflight::Shortage;
+pub use preflight::{Shortage, stream_memory};
 pub use resolve::{Family, resolve_ip};
 
 /// Types of the protocol that options of clients and servers contain.

@@ -195,6 +195,12 @@ fn each_way(streams: u64, plan: &TestPlan) -> u64 {
     if plan.direction == Direction::Both { streams / 2 } else { streams }
 }
 
+/// Memory that the streams of `plan` take at each end: that of the process, and that of the kernel
+/// for idle sockets. Data in the socket buffers comes on top.
+pub fn stream_memory(plan: &TestPlan) -> ByteSize {
+    ByteSize::from_bytes(u64::from(plan.streams_in_all()) * stream_bytes(plan.transport))
+}
+
 /// What one stream takes of either end's memory: the process's own, and the kernel's for
 /// an idle socket. One of UDP remembers which datagrams came.
 pub(crate) const fn stream_bytes(transport: Transport) -> u64 {

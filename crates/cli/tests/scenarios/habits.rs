@@ -473,7 +473,7 @@ const WRONG: [&str; 121] = [
     "test h -M x",
     "test h -P 0",
     "test h -P many",
-    "test h -P 70000",
+    "test h -P 200000",
     "test h -p 65536",
     "test h -p http",
     "test h -B here",

@@ -67,6 +67,7 @@ fn the_table_compares_streams_and_verbosity_tells_where_they_ran() {
     finished.assert_ran_to_its_end();
     finished.assert_prints(&["TCP send, 130 streams", "Jain's index", "slowest", "idle"]);
     assert!(finished.stdout.lines().count() < 60, "not a row for each: {finished:?}");
+    assert!(finished.stderr.contains("130 streams take about 1.016 MiB of memory"), "{finished:?}");
     assert!(finished.stderr.contains("130 streams opened in"), "{finished:?}");
     assert!(finished.stderr.contains("worker 0, any CPU: "), "{finished:?}");
 }
