@@ -32,9 +32,18 @@ impl EthtoolIoctl {
     /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if it has no driver.
     pub fn driver(&self, interface: &str) -> io::Result<String> {
         let words: [u32; DRIVER_WORDS] = self.ask(interface, GDRVINFO)?;
-        let bytes: Vec<u8> = words[1..=8].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-        Ok(String::from_utf8_lossy(name).into_owned())
+        Ok(text(&words[1..=8]))
+    }
+
+    /// The version of the interface's firmware (`ETHTOOL_GDRVINFO`); empty: the driver reports
+    /// none.
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if it has no driver.
+    pub fn firmware(&self, interface: &str) -> io::Result<String> {
+        let words: [u32; DRIVER_WORDS] = self.ask(interface, GDRVINFO)?;
+        let version = text(&words[17..=24]);
+        Ok(if version == "N/A" { String::new() } else { version })
     }
 
     /// Sizes of the descriptor rings (`ETHTOOL_GRINGPARAM`): `rx`, `rx-mini`, `rx-jumbo`
@@ -146,6 +155,13 @@ fn name(interface: &str) -> io::Result<[libc::c_char; libc::IFNAMSIZ]> {
 /// A command and the size of its structure in 32-bit words (`linux/ethtool.h`).
 #[derive(Clone, Copy)]
 struct Command<const WORDS: usize>(u32);
+
+/// A text that ends at a zero byte.
+fn text(words: &[u32]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
+}
 
 /// `struct ethtool_drvinfo`: command, five texts of 32 bytes, 12 bytes, five numbers.
 const DRIVER_WORDS: usize = 1 + 5 * 8 + 3 + 5;

@@ -123,6 +123,7 @@ impl Device<'_> {
     fn fill(&mut self, interface: &mut Interface) {
         let driver = self.calls.driver(&self.name);
         interface.driver = self.keep("driver", driver);
+        interface.firmware = self.calls.firmware(&self.name).ok().filter(|text| !text.is_empty());
         self.fill_link_modes(interface);
         self.fill_offloads(interface);
         let rings = self.query(Ethtool::rings, EthtoolIoctl::rings);

@@ -188,6 +188,9 @@ pub struct Interface {
     /// Name of the driver, e.g. `r8169`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
+    /// Version of the firmware, as the driver reports it (`ethtool -i`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
     /// Operational state (RFC 2863): `up`, `down`, `unknown` …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
