@@ -12,6 +12,7 @@ mod accounts;
 mod attribution;
 mod bottleneck;
 pub mod calc;
+pub mod comparison;
 #[cfg(test)]
 mod consistency;
 mod deciding;

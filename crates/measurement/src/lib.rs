@@ -7,12 +7,15 @@
 
 pub mod bound;
 pub mod bufferbloat;
+pub mod comparison;
 pub mod course;
 pub mod delay_variation;
 mod differences;
 pub mod engine;
 pub mod environment;
 pub mod exchange;
+pub mod figure;
+pub mod history;
 pub mod host;
 pub mod json;
 pub mod judgement;
@@ -47,11 +50,14 @@ pub mod verdict;
 
 pub use bound::{Bound, Effect};
 pub use bufferbloat::Bufferbloat;
+pub use comparison::Comparison;
 pub use course::Course;
 pub use delay_variation::DelayVariation;
 pub use engine::{Engine, EngineName, EngineUse, Engines, InPlace, Unusable};
 pub use environment::{Environment, Peer};
 pub use exchange::{Exchange, Way};
+pub use figure::{Figure, Quantity};
+pub use history::{Run, RunRow};
 pub use host::{ClockOffset, Gap, HostEvidence, Inventory, Role, Series};
 pub use judgement::{DirectionAccount, Judgement, Ledger, Pulse, Reason, Stamp, Steady};
 pub use load_curve::{LoadCurve, LoadPoint};
