@@ -1,0 +1,64 @@
+//! Records as they lie in the store: JSON in the zlib format (RFC 1950). A store may be anybody's,
+//! so that what comes out is bounded.
+
+use std::io::{self, Read, Write};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use measurement::{RecordSet, json};
+
+/// The records of one run.
+pub(crate) fn pack(records: &RecordSet) -> io::Result<Vec<u8>> {
+    let mut out = ZlibEncoder::new(Vec::new(), Compression::default());
+    let mut buffered = io::BufWriter::new(&mut out);
+    json::write_records(records, &mut buffered)?;
+    buffered.flush()?;
+    drop(buffered);
+    out.finish()
+}
+
+/// Their JSON; an error if it is damaged, or longer than [`MOST_BYTES`].
+pub(crate) fn unpack(blob: &[u8]) -> io::Result<Vec<u8>> {
+    unpack_up_to(MOST_BYTES, blob)
+}
+
+fn unpack_up_to(most: u64, blob: &[u8]) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    ZlibDecoder::new(blob).take(most + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > most {
+        let what = format!("records beyond {} MiB", most >> 20);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
+    Ok(text)
+}
+
+/// As long as a file of records may be (`report::import::MOST_BYTES`).
+const MOST_BYTES: u64 = 512 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_back_and_what_is_damaged_is_told() {
+        let set = RecordSet::new(Vec::new());
+        let mut blob = pack(&set).expect("a vector takes all");
+        let text = String::from_utf8(unpack(&blob).expect("it was packed")).expect("JSON");
+        assert_eq!(json::records(&text).expect("records"), set);
+        let last = blob.len() - 1;
+        blob[last] ^= 1;
+        assert!(unpack(&blob).is_err() && unpack(b"text").is_err());
+    }
+
+    #[test]
+    fn a_small_blob_cannot_take_all_memory() {
+        let mut out = ZlibEncoder::new(Vec::new(), Compression::best());
+        out.write_all(&vec![0; 3 << 20]).expect("a vector takes all");
+        let blob = out.finish().expect("a vector takes all");
+        assert!(blob.len() < 1 << 14);
+        let error = unpack_up_to(2 << 20, &blob).expect_err("3 MiB").to_string();
+        assert_eq!(error, "records beyond 2 MiB");
+        assert_eq!(unpack(&blob).expect("less than the limit").len(), 3 << 20);
+    }
+}

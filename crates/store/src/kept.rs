@@ -1,0 +1,117 @@
+//! What is kept of the records of a run beside the records, to find the run by it.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use measurement::host::Interface;
+use measurement::{Conclusion, HostEvidence, RecordSet, Role, RunRow, TestRecord};
+
+use crate::run::About;
+
+/// A run as the tables have it.
+pub(crate) struct Kept {
+    pub(crate) started_millis: i64,
+    pub(crate) host: KeptHost,
+    pub(crate) peer: KeptPeer,
+    /// Names and values.
+    pub(crate) tags: Vec<(String, String)>,
+    pub(crate) rows: Vec<RunRow>,
+}
+
+/// The host that wrote the records; what is not known is empty.
+#[derive(Default)]
+pub(crate) struct KeptHost {
+    pub(crate) name: String,
+    pub(crate) kernel: String,
+    pub(crate) architecture: String,
+    pub(crate) driver: String,
+    pub(crate) firmware: String,
+    pub(crate) linerate: String,
+}
+
+/// The other end; what is not known is empty.
+#[derive(Default)]
+pub(crate) struct KeptPeer {
+    pub(crate) address: String,
+    pub(crate) software: String,
+    pub(crate) kernel: String,
+}
+
+impl Kept {
+    pub(crate) fn from_records(set: &RecordSet, about: About<'_>) -> Self {
+        let now = i64::try_from(about.now_millis).unwrap_or(i64::MAX);
+        let started = set.records.iter().filter_map(started_millis).min();
+        // What was asked stands for the run: what a search tried may come before.
+        let first = set.records.first();
+        let tags = set.records.iter().flat_map(|record| record.tags.clone());
+        Self {
+            started_millis: started.unwrap_or(now),
+            host: first.map(host).unwrap_or_default(),
+            peer: first.map(peer).unwrap_or_default(),
+            tags: tags.collect::<std::collections::BTreeMap<_, _>>().into_iter().collect(),
+            rows: set.records.iter().flat_map(rows).collect(),
+        }
+    }
+}
+
+fn started_millis(record: &TestRecord) -> Option<i64> {
+    let started: Timestamp = record.environment.as_ref()?.started_at.parse().ok()?;
+    Some(started.as_millisecond())
+}
+
+fn host(record: &TestRecord) -> KeptHost {
+    let here = record.hosts.iter().find(|host| host.role == Role::Here);
+    let environment = record.environment.clone();
+    let of = |what: fn(&Interface) -> Option<&String>| here.map(|host| on_the_path(host, what));
+    KeptHost {
+        driver: of(|interface| interface.driver.as_ref()).unwrap_or_default(),
+        firmware: of(|interface| interface.firmware.as_ref()).unwrap_or_default(),
+        linerate: record.origin.linerate.clone(),
+        ..environment.map_or_else(KeptHost::default, |environment| KeptHost {
+            name: environment.host,
+            kernel: environment.kernel,
+            architecture: environment.architecture,
+            ..KeptHost::default()
+        })
+    }
+}
+
+/// What interfaces that carried the test have, each once, with commas between them.
+fn on_the_path(host: &HostEvidence, what: fn(&Interface) -> Option<&String>) -> String {
+    let carried = |interface: &&Interface| host.interfaces.contains(&interface.name);
+    let interfaces = host.inventory.interfaces.iter().filter(carried);
+    let texts: BTreeSet<_> = interfaces.filter_map(what).map(String::as_str).collect();
+    texts.into_iter().collect::<Vec<_>>().join(",")
+}
+
+fn peer(record: &TestRecord) -> KeptPeer {
+    let host = record.hosts.iter().find(|host| host.role == Role::Peer);
+    let kernel = host.map(|host| host.inventory.kernel.clone()).unwrap_or_default();
+    let peer = record.peer.as_ref();
+    KeptPeer {
+        address: peer.map(|peer| peer.address.ip().to_string()).unwrap_or_default(),
+        software: peer.map(|peer| peer.software.clone()).unwrap_or_default(),
+        kernel,
+    }
+}
+
+fn rows(record: &TestRecord) -> impl Iterator<Item = RunRow> {
+    let (stamp, limit) = (record.judgement.as_ref().map(|one| one.stamp), limit(record));
+    record.figures().into_iter().map(move |figure| RunRow {
+        row: figure.row,
+        quantity: figure.quantity,
+        value: figure.value,
+        stamp,
+        limit: limit.clone(),
+    })
+}
+
+fn limit(record: &TestRecord) -> String {
+    let verdict = record.judgement.as_ref().and_then(|judgement| judgement.verdict.as_ref());
+    let Some(verdict) = verdict else { return String::new() };
+    match (verdict.conclusion, verdict.findings.first()) {
+        (Conclusion::Limited, Some(finding)) => finding.rule.slug().to_owned(),
+        (Conclusion::Delivered, _) => "delivered".to_owned(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,127 @@
+//! Opens a file of SQLite as a store: who may read it, how long it is waited for, what it has to be.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::error::StoreError;
+use crate::schema::{self, STEPS, State};
+
+/// Opens the store at `path` to read and write; makes it, and its folder, if there is none. Only
+/// the owner may read what is made: records tell of hosts and addresses.
+pub(crate) fn to_write(path: &Path) -> Result<Connection, StoreError> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(|error| StoreError::open(folder, &error))?;
+    }
+    // SQLite tells less of why it cannot, and gives its other files the mode of this one.
+    let mut file = fs::OpenOptions::new();
+    let opened = file.read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
+    opened.map_err(|error| StoreError::open(path, &error))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(path, flags);
+    let mut connection = opened.map_err(|error| StoreError::of(path, &error))?;
+    refuse(path, &connection)?;
+    retried(|| prepare(&mut connection)).map_err(|error| StoreError::of(path, &error))?;
+    Ok(connection)
+}
+
+/// Opens the store at `path` to read. None: there is no such file, or nothing in it yet.
+pub(crate) fn to_read(path: &Path) -> Result<Option<Connection>, StoreError> {
+    match fs::File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(StoreError::open(path, &error)),
+        Ok(_) => {}
+    }
+    let of = |error| StoreError::of(path, &error);
+    let connection = match Connection::open_with_flags(path, READ).and_then(|connection| {
+        connection.busy_timeout(PATIENCE)?;
+        schema::state(&connection).map(|_| connection)
+    }) {
+        Ok(connection) => connection,
+        // Readers, too, have a file beside it (https://sqlite.org/wal.html, section 5), but where
+        // none can be made nobody writes.
+        Err(error) if needs_its_folder(&error) => {
+            Connection::open_with_flags(immutable(path), READ | OpenFlags::SQLITE_OPEN_URI)
+                .map_err(of)?
+        }
+        Err(error) => return Err(of(error)),
+    };
+    refuse(path, &connection)?;
+    let is_empty = schema::state(&connection).map_err(of)? == State::Empty;
+    Ok((!is_empty).then_some(connection))
+}
+
+fn needs_its_folder(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+}
+
+/// The name of a file that nobody changes (https://sqlite.org/uri.html).
+fn immutable(path: &Path) -> String {
+    let letter = |byte: &u8| match byte {
+        b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+            char::from(*byte).to_string()
+        }
+        byte => format!("%{byte:02x}"),
+    };
+    let name: String = path.as_os_str().as_bytes().iter().map(letter).collect();
+    format!("file:{name}?immutable=1")
+}
+
+/// Says why a file cannot be used by this version.
+fn refuse(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+    let state = retried(|| {
+        connection.busy_timeout(PATIENCE)?;
+        schema::state(connection)
+    });
+    match state.map_err(|error| StoreError::of(path, &error))? {
+        State::Foreign => Err(StoreError::Foreign { path: path.to_owned() }),
+        State::Steps(found) if found > known => {
+            Err(StoreError::Newer { path: path.to_owned(), found, known })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How the file is used (https://sqlite.org/pragma.html).
+fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(PATIENCE)?;
+    // Deleted runs give their room back. It has to be said before the first table.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    // Writers do not wait for readers. Where a file system has no shared memory it stays as it is.
+    let _mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    // The file is consistent after a loss of power, too, though the last run may be missing then.
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    schema::migrate(connection, &STEPS)
+}
+
+/// To change the way of writing SQLite does not wait for another process.
+fn retried<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    let is_busy = |error: &rusqlite::Error| {
+        let code = error.sqlite_error_code();
+        matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    };
+    for _ in 0..ATTEMPTS {
+        match attempt() {
+            Err(error) if is_busy(&error) => thread::sleep(PAUSE),
+            other => return other,
+        }
+    }
+    attempt()
+}
+
+/// To read, and SQLite's own files beside it may be made.
+const READ: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+/// Another process writes a run within milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(10);
+const ATTEMPTS: u32 = 200;
