@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+pub mod comparison;
 pub mod diagnosis;
 mod engines;
 pub mod export;
@@ -12,6 +13,7 @@ pub mod folded;
 pub mod grid;
 pub mod headline;
 mod histogram;
+pub mod history;
 pub mod host;
 pub mod import;
 pub mod imported;

@@ -1,0 +1,190 @@
+//! Writes a comparison of runs: for a terminal, as a table of Markdown for a commit message, or as
+//! JSON.
+
+use std::io::{self, Write};
+
+use measurement::comparison::{Change, EffectSize, Method, RowComparison, Side};
+use measurement::{Comparison, json};
+use serde::Serialize;
+
+use crate::columns::{Cell, Columns, Emphasis};
+
+/// Writes a comparison for people: a line for each row, the methods, what was left out, and the
+/// settings that differ.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let mut columns = Columns::default();
+    columns.push(["", "before", "after", "change", "interval", "result"].map(faint).into());
+    for row in &comparison.rows {
+        let emphasis = match row.shown() {
+            Some(Change::Better) => Emphasis::Good,
+            Some(Change::Worse) => Emphasis::Bad,
+            None => Emphasis::None,
+        };
+        let effect = row.effect.as_ref();
+        columns.push(vec![
+            row.row.as_str().into(),
+            shown(row, &row.before).into(),
+            shown(row, &row.after).into(),
+            effect.map(|effect| percent_of(effect.ratio)).unwrap_or_default().into(),
+            effect.map(shown_interval).unwrap_or_default().into(),
+            Cell::new(result(row), emphasis),
+        ]);
+    }
+    columns.write(out, 2)?;
+    writeln!(out)?;
+    for line in remarks(comparison) {
+        writeln!(out, "  {line}")?;
+    }
+    write_differences(comparison, out)
+}
+
+/// Writes a comparison as a table of Markdown, without emphasis.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write_markdown(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "| row | before | after | ratio | interval | result |")?;
+    writeln!(out, "|---|---:|---:|---:|---:|---|")?;
+    for row in &comparison.rows {
+        let effect = row.effect.as_ref();
+        let ratio = effect.map(|effect| format!("{:.3}", effect.ratio)).unwrap_or_default();
+        let interval = effect.and_then(|effect| effect.interval);
+        let interval = interval
+            .map(|interval| format!("{:.3}..{:.3}", interval.low, interval.high))
+            .unwrap_or_default();
+        let (before, after) = (shown(row, &row.before), shown(row, &row.after));
+        let title = escaped(&row.row);
+        writeln!(out, "| {title} | {before} | {after} | {ratio} | {interval} | {} |", result(row))?;
+    }
+    writeln!(out)?;
+    let (before, after) = &comparison.kernels;
+    let kernel = if before == after { before.clone() } else { format!("{before} -> {after}") };
+    if !kernel.is_empty() {
+        writeln!(out, "Kernel: {kernel}")?;
+    }
+    for line in remarks(comparison) {
+        writeln!(out, "{}", escaped(&line))?;
+    }
+    for (number, one) in comparison.differences.iter().enumerate() {
+        let head = if number == 0 { "Settings that differ:\n\n" } else { "" };
+        let (before, after) = (value(&one.before), value(&one.after));
+        writeln!(out, "{head}- {}: {} -> {}", escaped(&one.what), escaped(before), escaped(after))?;
+    }
+    Ok(())
+}
+
+/// Writes a comparison as one JSON object.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    /// Its keys.
+    #[derive(Serialize)]
+    struct Object<'a> {
+        schema: &'a str,
+        #[serde(flatten)]
+        comparison: &'a Comparison,
+    }
+
+    json::write_indented(&Object { schema: "linerate/comparison/1", comparison }, out)
+}
+
+/// A ratio as a change: `+2.3 %`.
+pub(crate) fn percent_of(ratio: f64) -> String {
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+/// `-3.1 to +1.2 %`; empty: there is none.
+pub(crate) fn shown_interval(effect: &EffectSize) -> String {
+    let Some(interval) = effect.interval else { return String::new() };
+    format!("{:+.1} to {}", (interval.low - 1.0) * 100.0, percent_of(interval.high))
+}
+
+fn faint(text: &str) -> Cell {
+    Cell::new(text, Emphasis::Faint)
+}
+
+/// The mean of a side, and its runs.
+fn shown(row: &RowComparison, side: &Side) -> String {
+    if side.runs == 0 {
+        return "no run".to_owned();
+    }
+    let runs = if side.runs > 1 { format!(" ({} runs)", side.runs) } else { String::new() };
+    row.quantity.show(side.mean) + &runs
+}
+
+fn result(row: &RowComparison) -> String {
+    let interval = row.effect.and_then(|effect| effect.interval);
+    match (row.shown(), interval) {
+        (Some(Change::Better), _) => "better".to_owned(),
+        (Some(Change::Worse), _) => "worse".to_owned(),
+        (None, Some(interval)) => {
+            format!("no difference shown within ±{:.1} %", interval.widest() * 100.0)
+        }
+        (None, None) => "too few runs".to_owned(),
+    }
+}
+
+/// How the intervals came about, and what does not count.
+fn remarks(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
+    let has = |method| comparison.rows.iter().any(|row| row.method == method);
+    let percent = comparison.confidence * 100.0;
+    if has(Method::Paired) {
+        lines.push(format!(
+            "Intervals: {percent:.0} % for all rows together, Student's t of paired log ratios."
+        ));
+    }
+    if has(Method::Welch) {
+        lines.push(format!(
+            "Intervals: {percent:.0} % for all rows together, Welch's t of logarithms. The runs did \
+             not alternate: what else changed meanwhile counts too."
+        ));
+    }
+    if has(Method::TooFew) {
+        lines.push(
+            "Too few runs for an interval: repeat each side, e.g. with --repeat 5.".to_owned(),
+        );
+    }
+    let sum = |of: fn(&Side) -> u32| {
+        comparison.rows.iter().map(|row| of(&row.before) + of(&row.after)).sum::<u32>()
+    };
+    let (left_out, suspect) = (sum(|side| side.left_out), sum(|side| side.suspect));
+    if left_out > 0 {
+        lines.push(format!("Left out since INVALID: {left_out} of the results."));
+    }
+    if suspect > 0 {
+        lines.push(format!("SUSPECT: {suspect} of the results that count."));
+    }
+    if !comparison.unmatched.is_empty() {
+        lines.push(format!("On one side only: {}.", comparison.unmatched.join(", ")));
+    }
+    lines
+}
+
+fn write_differences(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let differences = &comparison.differences;
+    if differences.is_empty() {
+        return writeln!(out, "  Settings that differ: none.");
+    }
+    writeln!(out, "  Settings that differ:")?;
+    for one in differences.iter().take(MOST_DIFFERENCES) {
+        writeln!(out, "    {}: {} -> {}", one.what, value(&one.before), value(&one.after))?;
+    }
+    let more = differences.len().saturating_sub(MOST_DIFFERENCES);
+    if more > 0 { writeln!(out, "    {more} more: --format json") } else { Ok(()) }
+}
+
+fn value(text: &str) -> &str {
+    if text.is_empty() { "not set" } else { text }
+}
+
+/// A text in which nothing is markup of a table.
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+const MOST_DIFFERENCES: usize = 20;

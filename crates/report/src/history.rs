@@ -1,0 +1,141 @@
+//! Writes runs of a history: a table for people, or JSON; and how a row did by version.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use measurement::comparison::{Change, Versions};
+use measurement::{Run, RunRow, Stamp, json};
+use serde::Serialize;
+
+use crate::columns::{Cell, Columns, Emphasis};
+use crate::comparison::{percent_of, shown_interval};
+
+/// Writes a table of runs, in their order: a line for each row.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
+    let mut columns = Columns::default();
+    columns.push(HEAD.iter().map(|name| Cell::new(*name, Emphasis::Faint)).collect());
+    for run in runs {
+        let mut heads = vec![head(run)];
+        heads.resize(run.rows.len().max(1), [const { String::new() }; 4]);
+        let rows = run.rows.iter().map(Some).chain([None]).take(heads.len());
+        for ([id, when, between, tags], row) in heads.into_iter().zip(rows) {
+            let mut cells: Vec<Cell> = vec![id.into(), when.into(), between.into()];
+            cells.extend(row.map_or_else(|| [const { String::new() }; 4].map(Cell::from), of_row));
+            cells.push(Cell::new(tags, Emphasis::Faint));
+            columns.push(cells);
+        }
+    }
+    columns.write(out, 0)
+}
+
+/// Writes runs as one JSON object.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write_json(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
+    /// Its keys.
+    #[derive(Serialize)]
+    struct Object<'a> {
+        schema: &'a str,
+        runs: &'a [Run],
+    }
+
+    json::write_indented(&Object { schema: "linerate/history/1", runs }, out)
+}
+
+/// Writes how rows did by version: the versions of each, then what changed between them.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write_versions(all: &[Versions], out: &mut dyn Write) -> io::Result<()> {
+    for (number, one) in all.iter().enumerate() {
+        let gap = if number > 0 { "\n" } else { "" };
+        writeln!(out, "{gap}{}", one.series)?;
+        let mut columns = Columns::default();
+        for version in &one.versions {
+            let name = if version.name.is_empty() { "not known" } else { &version.name };
+            let runs = version.side.runs;
+            let runs = format!("{runs} {}", if runs == 1 { "run" } else { "runs" });
+            columns.push(vec![
+                name.into(),
+                one.quantity.show(version.side.mean).into(),
+                runs.into(),
+            ]);
+        }
+        columns.write(out, 2)?;
+        write_changes(one, out)?;
+    }
+    Ok(())
+}
+
+fn write_changes(one: &Versions, out: &mut dyn Write) -> io::Result<()> {
+    for change in &one.changes {
+        let kind = match change.change {
+            Change::Better => "better",
+            Change::Worse => "REGRESSION",
+        };
+        let (size, interval) = (percent_of(change.effect.ratio), shown_interval(&change.effect));
+        let (from, to) = (&change.from, &change.to);
+        writeln!(out, "  {kind} from {from} to {to}: {size} ({interval})")?;
+    }
+    match (one.changes.is_empty(), one.needs_runs) {
+        (_, Some(_)) if one.versions.len() < 2 => {
+            writeln!(out, "  One version: nothing to compare.")
+        }
+        (_, Some(least)) => {
+            writeln!(out, "  Too few runs to tell each change: {least} or more of each version.")
+        }
+        (true, None) => writeln!(out, "  No change between versions shown."),
+        (false, None) => Ok(()),
+    }
+}
+
+/// Writes how rows did by version as one JSON object.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write_versions_json(all: &[Versions], out: &mut dyn Write) -> io::Result<()> {
+    /// Its keys.
+    #[derive(Serialize)]
+    struct Object<'a> {
+        schema: &'a str,
+        series: &'a [Versions],
+    }
+
+    json::write_indented(&Object { schema: "linerate/versions/1", series: all }, out)
+}
+
+/// Number, time, hosts and labels.
+fn head(run: &Run) -> [String; 4] {
+    let when = Timestamp::from_millisecond(run.started_millis).unwrap_or_default();
+    let when: String = when.to_string().replace('T', " ").chars().take(MINUTES).collect();
+    let between = match (run.host.as_str(), run.peer.as_str()) {
+        ("", peer) => peer.to_owned(),
+        (host, "") => host.to_owned(),
+        (host, peer) => format!("{host} > {peer}"),
+    };
+    [run.id.to_string(), when, between, run.tags.join(" ")]
+}
+
+fn of_row(row: &RunRow) -> [Cell; 4] {
+    let emphasis = match row.stamp {
+        Some(Stamp::Invalid) => Emphasis::Bad,
+        Some(Stamp::Suspect) => Emphasis::Warning,
+        _ => Emphasis::None,
+    };
+    let stamp = row.stamp.map(|stamp| stamp.to_string()).unwrap_or_default();
+    [
+        row.row.as_str().into(),
+        Cell::new(row.quantity.show(row.value), Emphasis::Strong),
+        Cell::new(stamp, emphasis),
+        row.limit.as_str().into(),
+    ]
+}
+
+const HEAD: [&str; 8] =
+    ["run", "when (UTC)", "host > server", "row", "result", "stamp", "limit", "tags"];
+/// Letters of a time of RFC 3339 up to its minutes.
+const MINUTES: usize = 16;
