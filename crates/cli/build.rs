@@ -44,4 +44,4 @@ fn commit() -> Option<String> {
 }
 
 /// The optional features of this package, as in its Cargo.toml.
-const FEATURES: [&str; 1] = ["authentication"];
+const FEATURES: [&str; 2] = ["authentication", "store"];

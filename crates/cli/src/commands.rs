@@ -2,13 +2,18 @@
 
 pub(crate) mod calc;
 pub(crate) mod capture;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
+#[cfg(feature = "store")]
+pub(crate) mod history;
 pub(crate) mod host;
 pub(crate) mod import;
 pub(crate) mod iperf3;
+#[cfg(feature = "store")]
+pub(crate) mod kept;
 pub(crate) mod latency;
 pub(crate) mod man;
 pub(crate) mod search;

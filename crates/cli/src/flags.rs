@@ -10,6 +10,7 @@ mod c_numbers;
 mod calc;
 mod capture;
 mod color;
+mod compare;
 mod cpus;
 mod demo;
 mod diagnose;
@@ -18,10 +19,14 @@ mod environment;
 mod explain;
 pub(crate) mod format;
 mod habits;
+#[cfg(feature = "store")]
+mod history;
 mod host;
 mod import;
 mod iperf3;
 pub(crate) mod iperf3_values;
+#[cfg(feature = "store")]
+mod kept;
 mod latency;
 mod packets;
 pub(crate) mod points;
@@ -33,6 +38,11 @@ mod serve;
 mod server;
 mod sweep;
 pub(crate) mod sweep_axis;
+#[cfg(feature = "store")]
+mod store;
+#[cfg(not(feature = "store"))]
+#[path = "flags/no_store.rs"]
+mod store;
 mod test;
 mod values;
 
@@ -44,16 +54,22 @@ pub(crate) use calc::{
 };
 pub(crate) use capture::CaptureFlags;
 pub(crate) use color::Color;
+pub(crate) use compare::{CompareFlags, ComparisonFormat};
 pub(crate) use demo::DemoFlags;
 pub(crate) use diagnose::DiagnoseFlags;
 pub(crate) use explain::ExplainFlags;
+#[cfg(feature = "store")]
+pub(crate) use history::{By, HistoryFlags};
 pub(crate) use host::HostFlags;
 pub(crate) use import::ImportFlags;
 pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
+#[cfg(feature = "store")]
+pub(crate) use kept::{ExportFlags, ShowFlags, TagFlags};
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
 pub(crate) use sweep::SweepFlags;
+pub(crate) use store::{StoreFile, StoreFlags};
 pub(crate) use test::TestFlags;
 
 /// Measures a network path, names what limits it, and says whether to trust the number. The other
@@ -188,6 +204,20 @@ pub(crate) enum Command {
     Explain(ExplainFlags),
     /// Find the runs of iperf3 and iperf in any text, and judge them
     Import(ImportFlags),
+    /// Compare runs before a change with runs after it
+    Compare(CompareFlags),
+    /// List the runs so far, and what changed from version to version
+    #[cfg(feature = "store")]
+    History(HistoryFlags),
+    /// Print a run of the history again
+    #[cfg(feature = "store")]
+    Show(ShowFlags),
+    /// Give a run of the history a name
+    #[cfg(feature = "store")]
+    Tag(TagFlags),
+    /// Write records of the history to a file
+    #[cfg(feature = "store")]
+    Export(ExportFlags),
     /// Show what this host has, or one that was captured
     Host(HostFlags),
     /// Write what this host has to a file, to look at it elsewhere

@@ -9,12 +9,17 @@ mod charset;
 mod commands;
 mod exit;
 mod flags;
+#[cfg(feature = "store")]
+mod history;
+#[cfg(not(feature = "store"))]
+#[path = "no_history.rs"]
+mod history;
 mod intervals;
-mod last;
 mod lines;
 mod output;
 mod plan;
 mod progress;
+mod recorded;
 mod results;
 mod rows;
 mod stream;
@@ -63,6 +68,15 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Diagnose(flags) => commands::diagnose::run(&flags),
         Command::Explain(flags) => commands::explain::run(&flags),
         Command::Import(flags) => commands::import::run(&flags),
+        Command::Compare(flags) => commands::compare::run(&flags),
+        #[cfg(feature = "store")]
+        Command::History(flags) => commands::history::run(&flags),
+        #[cfg(feature = "store")]
+        Command::Show(flags) => commands::kept::show(&flags),
+        #[cfg(feature = "store")]
+        Command::Tag(flags) => commands::kept::tag(&flags),
+        #[cfg(feature = "store")]
+        Command::Export(flags) => commands::kept::export(&flags),
         Command::Host(flags) => commands::host::run(&flags),
         Command::Capture(flags) => commands::capture::run(&flags),
         Command::Calc(flags) => commands::calc::run(&flags),

@@ -9,7 +9,8 @@ use measurement::{RecordSet, RunEvent, TestRecord};
 use report::export::{Audience, Export, JsonStream};
 
 use crate::exit;
-use crate::last;
+use crate::flags::StoreFlags;
+use crate::history;
 use crate::output;
 use crate::progress::{Detail, Progress};
 use crate::rows::Rows;
@@ -30,6 +31,8 @@ pub(crate) struct Finish<'a> {
     /// The file of `--output`.
     pub(crate) file: Option<&'a Path>,
     pub(crate) requirements: Requirements,
+    /// The history that it goes into, and the command; none: it is not kept.
+    pub(crate) history: Option<(&'a StoreFlags, &'static str)>,
     /// Whether a [`monitor`] of the format showed the rows while they ran.
     pub(crate) is_live: bool,
     /// The rows that stand on the screen already; none: they are printed now.
@@ -42,7 +45,15 @@ impl<'a> Finish<'a> {
     /// Prints in a format, of which a [`monitor`] showed the rows, and requires nothing.
     pub(crate) fn new(format: &'a dyn Export, file: Option<&'a Path>) -> Self {
         let requirements = Requirements::default();
-        Self { format, file, requirements, is_live: true, rows: None, is_verbose: false }
+        Self {
+            format,
+            file,
+            requirements,
+            history: None,
+            is_live: true,
+            rows: None,
+            is_verbose: false,
+        }
     }
 
     /// Prints the records, then the error if there is one, then what was not run and what is missed.
@@ -52,7 +63,8 @@ impl<'a> Finish<'a> {
         set.error = error.or_else(|| exit::of_last(&set.records));
         let is_empty = set.records.is_empty();
         let missed = self.missed(set);
-        let is_kept = last::keep(set);
+        let kept = self.history.map(|(flags, command)| history::keep(flags, command, set));
+        let is_kept = kept.unwrap_or(false);
         if let Some(rows) = self.rows.take().filter(|_| !is_empty) {
             rows.close(set, is_kept, self.is_verbose)?;
         } else if self.is_live && self.format.name() == JsonStream.name() {

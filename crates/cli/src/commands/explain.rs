@@ -1,6 +1,5 @@
 //! `linerate explain`.
 
-use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -9,15 +8,16 @@ use measurement::json::{value, write_indented};
 use measurement::record::Source;
 use measurement::{Attribution, Page, Profile, RecordSet, RuleId, TestRecord};
 use report::export::Diagnosis;
-use report::import::{self, Content, ImportError, Imported, Table};
+use report::import::{self, Content, Imported, Table};
 use report::tables::AttributedTable;
 use serde_json::{Value, json};
 
 use crate::exit::UsageError;
 use crate::flags::ExplainFlags;
 use crate::flags::format::Form;
-use crate::last;
+use crate::history;
 use crate::output;
+use crate::recorded;
 
 pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     let rules = campaign::rules();
@@ -26,21 +26,15 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     if let Some(page) = rules.iter().find(|page| rule == Ok(page.id)) {
         return explain(page, flags);
     }
-    let last = (what == "last").then(last::path).flatten();
-    let path = last.as_deref().filter(|_| !Path::new(what).exists()).unwrap_or(Path::new(what));
-    if !path.exists() && what == "last" {
-        return Err(anyhow!("no test was run yet by this user: linerate test HOST"));
+    let path = Path::new(what);
+    if !path.exists() && what.starts_with("last") {
+        return explain_records(history::records(&flags.file, what)?, flags);
     }
     if !path.exists() {
         return Err(nothing_named(what, &rules));
     }
     let name = path.display();
-    let file = File::open(path)
-        .map_err(|error| anyhow!("cannot read {name}: {}", session::reason(&error)))?;
-    let text = import::read_bounded(file).map_err(|error| match error {
-        ImportError::Read(error) => anyhow!("cannot read {name}: {}", session::reason(&error)),
-        error => anyhow!("{name} {}", error.to_string().trim_start_matches("it ")),
-    })?;
+    let text = recorded::text(path)?;
     explain_text(&text, flags).map_err(|error| match error.downcast::<UsageError>() {
         Ok(usage) => usage.into(),
         Err(error) => anyhow!("{name}: {error:#}"),

@@ -33,7 +33,7 @@ pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     let mut results = runner.search(&mut Repeat::once(rows));
     let remarks = if flags.output.verbose { Remarks::All } else { Remarks::Few };
     let screen = Latency { glyphs: charset::glyphs(), remarks };
-    let mut finish = flags.output.finish(&Latency::PLAIN, requirements);
+    let mut finish = flags.output.finish("latency", &Latency::PLAIN, requirements);
     if flags.output.format.chosen().is_none() {
         finish.format = &screen;
     }

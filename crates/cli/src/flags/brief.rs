@@ -28,10 +28,11 @@ pub(super) fn is_wanted<'a>(mut arguments: impl ExactSizeIterator<Item = &'a OsS
 pub(super) fn shorten(mut command: Command) -> Command {
     for screen in &SCREENS {
         command = if screen.command.is_empty() {
-            let mut command = screen.shorten(command).help_template(WITH_COMMANDS);
-            for seldom in SELDOM {
-                command = command.mut_subcommand(seldom, |sub| sub.hide(true));
-            }
+            let command = screen.shorten(command).help_template(WITH_COMMANDS);
+            let command = command.mut_subcommands(|sub| {
+                let is_seldom = SELDOM.contains(&sub.get_name());
+                if is_seldom { sub.hide(true) } else { sub }
+            });
             command.about("Measures a network path, and names what limits it")
         } else {
             command.mut_subcommand(screen.command, |sub| {
@@ -66,8 +67,8 @@ impl Screen {
 const WITHOUT_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{options}{after-help}";
 const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-help}";
 
-/// Commands for which a screen has no room.
-const SELDOM: [&str; 3] = ["capture", "completions", "man"];
+/// Commands for which a screen has no room: `--help` alone lists them.
+const SELDOM: [&str; 6] = ["show", "tag", "export", "capture", "completions", "man"];
 
 const SCREENS: [Screen; 7] = [
     Screen {
@@ -80,7 +81,7 @@ Examples:
   linerate test 10.0.0.2            on the other: TCP and UDP, send and receive
   linerate diagnose 10.0.0.2        what limits it, and what to change
   linerate iperf3 -c 10.0.0.2 -J    as iperf3
-Options of a command: linerate test -h; all commands and exit codes: --help",
+Options of a command: linerate test -h; all commands, with exit codes: --help",
     },
     Screen {
         command: "test",

@@ -11,6 +11,7 @@ use measurement::{BitRate, ByteSize};
 use super::format::FormatFlags;
 use super::profile::ProfileFlag;
 use super::server::{FamilyFlags, SERVER, TargetFlags};
+use super::store::StoreFlags;
 use super::values::parse_streams;
 
 /// Names what limits. Without a server: what of this host, or of one that was captured, would
@@ -53,6 +54,8 @@ pub(crate) struct DiagnoseFlags {
     /// Write the records of the tests as JSON to a file too
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE", requires = SERVER)]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreFlags,
     /// No progress
     #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,

@@ -6,6 +6,7 @@ use clap::Args;
 use measurement::BitRate;
 
 use super::format::FormatFlags;
+use super::store::StoreFile;
 
 /// Explains a rule, the last run, what limited a test whose record is in a file, or where CPU time went by
 /// what perf printed.
@@ -29,6 +30,8 @@ pub(crate) struct ExplainFlags {
     /// Also write folded stacks to FILE, as flamegraph.pl reads them
     #[arg(long, value_name = "FILE", requires = "what")]
     pub(crate) folded: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) file: StoreFile,
 }
 
 const EXAMPLES: &str = "\

@@ -16,6 +16,7 @@ use super::packets::PacketFlags;
 use super::profile::ProfileFlag;
 use super::requirements::RequirementFlags;
 use super::server::ServerFlags;
+use super::store::StoreFlags;
 use super::values::{parse_pause_of_probes, parse_streams, parse_tag, parse_unit};
 use crate::exit::UsageError;
 use crate::output::check_writable;
@@ -176,6 +177,8 @@ pub(crate) struct OutputFlags {
     /// Label for the record; may be given several times
     #[arg(long, env = "LINERATE_TAG", value_name = "KEY=VALUE", value_parser = parse_tag)]
     pub(crate) tag: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) store: StoreFlags,
     /// No progress; not together with --verbose
     #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
@@ -214,11 +217,13 @@ impl OutputFlags {
     /// What to do with the results.
     pub(crate) fn finish(
         &self,
+        command: &'static str,
         usual: &'static dyn Export,
         requirements: Requirements,
     ) -> Finish<'_> {
         Finish {
             requirements,
+            history: Some((&self.store, command)),
             is_verbose: self.verbose,
             ..Finish::new(self.format.or(usual), self.output.as_deref())
         }

@@ -18,6 +18,7 @@ mod faults;
 mod formats;
 mod gathering;
 mod habits;
+mod history;
 mod host;
 mod import;
 mod interruptions;

@@ -45,6 +45,8 @@ pub(crate) fn program(mut command: Command) -> Command {
             command.env_remove(name);
         }
     }
+    // The user's history is not for tests.
+    command.env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -1,0 +1,81 @@
+//! `linerate history`.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use campaign::Point;
+use measurement::comparison::Versions;
+use measurement::{Quantity, Run, RunRow, Stamp};
+use store::{Filter, Keep};
+
+use crate::flags::{By, HistoryFlags};
+use crate::{history, output};
+
+pub(crate) fn run(flags: &HistoryFlags) -> anyhow::Result<ExitCode> {
+    let now_millis = linux::clock::realtime_millis();
+    if let Some(keep) = flags.keep {
+        return prune(flags, keep, now_millis);
+    }
+    let usual = if flags.by.is_some() { None } else { Some(USUAL_RUNS) };
+    let filter = Filter {
+        host: flags.host.clone(),
+        since_millis: flags.since.map(|since| since.millis(now_millis)),
+        tag: flags.tag.clone(),
+        row: flags.row.clone(),
+        most: flags.most.or(usual),
+    };
+    let runs = history::read(&flags.file)?.runs(&filter)?;
+    let mut text = Vec::new();
+    match (flags.by, flags.json) {
+        (Some(by), true) => report::history::write_versions_json(&series(&runs, by), &mut text)?,
+        (None, true) => report::history::write_json(&runs, &mut text)?,
+        (Some(by), false) => {
+            let series = series(&runs, by);
+            output::print_table(|out| report::history::write_versions(&series, out))?;
+        }
+        (None, false) => output::print_table(|out| report::history::write(&runs, out))?,
+    }
+    output::print_text(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn prune(flags: &HistoryFlags, keep: Keep, now_millis: u64) -> anyhow::Result<ExitCode> {
+    let count = history::open(&flags.file)?.prune(keep, now_millis)?;
+    let runs = if count == 1 { "run" } else { "runs" };
+    output::print_text(format!("{count} {runs} deleted\n").as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The rows of all runs, each with its versions; runs come the latest first.
+fn series(runs: &[Run], by: By) -> Vec<Versions> {
+    let mut all: BTreeMap<(String, Quantity), Vec<Point>> = BTreeMap::new();
+    let rows = runs.iter().rev().flat_map(|run| run.rows.iter().map(move |row| (run, row)));
+    for (run, row) in rows.filter(|(_, row)| counts(row)) {
+        let name = format!("{}, {} > {}", row.row, run.host, run.peer);
+        all.entry((name, row.quantity)).or_default().push(Point {
+            version: version(run, by).to_owned(),
+            value: row.value,
+            is_suspect: row.stamp == Some(Stamp::Suspect),
+        });
+    }
+    let by_version = |((name, quantity), points): ((_, _), Vec<_>)| {
+        campaign::by_version(name, quantity, &points)
+    };
+    all.into_iter().map(by_version).collect()
+}
+
+fn counts(row: &RunRow) -> bool {
+    row.stamp != Some(Stamp::Invalid) && row.value > 0.0
+}
+
+fn version(run: &Run, by: By) -> &str {
+    match by {
+        By::Kernel => &run.kernel,
+        By::Driver => &run.driver,
+        By::Firmware => &run.firmware,
+        By::Linerate => &run.linerate,
+    }
+}
+
+/// Without a filter.
+const USUAL_RUNS: u32 = 20;

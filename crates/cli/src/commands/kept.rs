@@ -1,0 +1,67 @@
+//! `linerate show`, `linerate tag` and `linerate export`: runs of the history, as they were kept.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use report::export::{Json, Table};
+use store::{Filter, RunId, Store};
+
+use crate::flags::{ExportFlags, ShowFlags, TagFlags};
+use crate::{history, output};
+
+pub(crate) fn show(flags: &ShowFlags) -> anyhow::Result<ExitCode> {
+    let records = history::records(&flags.file, &flags.run)?;
+    output::print(&records, flags.format.or(&Table))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn tag(flags: &TagFlags) -> anyhow::Result<ExitCode> {
+    let runs = history::find(&history::read(&flags.file)?, &flags.run)?;
+    let mut store = history::open(&flags.file)?;
+    for run in runs {
+        store.tag(run, &flags.tag)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn export(flags: &ExportFlags) -> anyhow::Result<ExitCode> {
+    let file = flags.output.as_deref();
+    if flags.all {
+        let store = history::read(&flags.file)?;
+        let runs = store.runs(&Filter::default())?;
+        let ids = runs.iter().rev().map(|run| RunId::from_number(run.id));
+        write_lines(&store, ids, file)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let all = history::join(flags.runs.iter().map(|word| history::records(&flags.file, word)))?;
+    match file {
+        Some(file) => output::write_file(&all, file)?,
+        None => output::print(&all, &Json)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One run at a time, since all may be more than memory holds.
+fn write_lines(
+    store: &Store,
+    mut ids: impl Iterator<Item = RunId>,
+    file: Option<&Path>,
+) -> anyhow::Result<()> {
+    let mut lines = |out: &mut dyn Write| -> io::Result<()> {
+        for id in &mut ids {
+            out.write_all(&store.records(id).map_err(io::Error::other)?)?;
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    };
+    match file {
+        Some(file) => output::write_whole(file, |out| lines(out)),
+        None => match lines(&mut BufWriter::new(io::stdout().lock())) {
+            // A reader that closed the pipe has read enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            done => done.context("cannot print the runs"),
+        },
+    }
+}

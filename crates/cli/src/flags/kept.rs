@@ -1,0 +1,71 @@
+//! Flags of `show`, `tag` and `export`, which take runs from the history.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use store::Tag;
+
+use super::format::FormatFlags;
+use super::store::StoreFile;
+
+/// Prints a run of the history again, in any format.
+#[derive(Debug, Args)]
+#[command(after_help = SHOW)]
+pub(crate) struct ShowFlags {
+    /// last, last~1 for the one before, or a number of linerate history
+    #[arg(default_value = "last", value_name = "RUN")]
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) format: FormatFlags,
+    #[command(flatten)]
+    pub(crate) file: StoreFile,
+}
+
+/// Gives a run of the history a name, under which compare, show and export find it. Several runs may
+/// have the same.
+#[derive(Debug, Args)]
+#[command(after_help = TAG)]
+pub(crate) struct TagFlags {
+    /// last, last~1 for the one before, or a number of linerate history
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// The name, e.g. before, or name=value
+    #[arg(value_name = "NAME", value_parser = Tag::read)]
+    pub(crate) tag: Tag,
+    #[command(flatten)]
+    pub(crate) file: StoreFile,
+}
+
+/// Writes records of the history as files have them.
+#[derive(Debug, Args)]
+#[command(after_help = EXPORT)]
+pub(crate) struct ExportFlags {
+    /// last, last~1 for the one before, numbers of linerate history, or tags
+    #[arg(default_value = "last", value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// All runs, each on a line of its own
+    #[arg(long, conflicts_with = "runs")]
+    pub(crate) all: bool,
+    /// Write to a file, not to standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) file: StoreFile,
+}
+
+const SHOW: &str = "\
+Examples:
+  linerate show                 the last run
+  linerate show 17 --json       the records of another";
+
+const TAG: &str = "\
+Examples:
+  linerate tag last before
+  linerate tag 17 kernel=patched
+  linerate compare before kernel=patched";
+
+const EXPORT: &str = "\
+Examples:
+  linerate export 17 -o a.json           one run, for linerate explain a.json elsewhere
+  linerate export before after > both.json
+  linerate export --all > all.jsonl      every run on a line";

@@ -1,0 +1,30 @@
+//! Flags that say where the history of runs is, and whether a run goes into it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::BoolishValueParser;
+use store::Keep;
+
+/// The history, of commands that test.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct StoreFlags {
+    #[command(flatten)]
+    pub(crate) file: StoreFile,
+    /// Do not keep this run in the history
+    #[arg(long, conflicts_with_all = ["store", "keep"], env = "LINERATE_NO_STORE", value_parser = BoolishValueParser::new())]
+    pub(crate) no_store: bool,
+    /// Delete older runs from the history: keep so many runs, e.g. 500, or days, e.g. 90d
+    /// [default: keep all]
+    #[arg(long, env = "LINERATE_KEEP", value_name = "RUNS|DAYS")]
+    pub(crate) keep: Option<Keep>,
+}
+
+/// The file of the history.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct StoreFile {
+    /// The file of the history [default: $XDG_STATE_HOME/linerate/history.db, or that in
+    /// ~/.local/state]
+    #[arg(long, env = "LINERATE_STORE", value_name = "FILE")]
+    pub(crate) store: Option<PathBuf>,
+}

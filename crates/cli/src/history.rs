@@ -1,0 +1,119 @@
+//! The history of runs: where its file is, and what is kept in it and taken from it.
+
+use std::env;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+use measurement::RecordSet;
+use store::{About, Filter, RunId, Store, Tag};
+
+use crate::flags::{StoreFile, StoreFlags};
+
+/// Keeps a run; whether that succeeded. A history that cannot be written is no error of a test: one
+/// line on standard error says why.
+pub(crate) fn keep(flags: &StoreFlags, command: &str, records: &RecordSet) -> bool {
+    if flags.no_store || records.records.is_empty() {
+        return false;
+    }
+    let kept = put(flags, command, records);
+    if let Err(error) = &kept {
+        // Standard error may be closed; the test is what was asked for.
+        _ = writeln!(
+            anstream::stderr(),
+            "linerate: the run is not in the history: {error:#}; --no-store says nothing"
+        );
+    }
+    kept.is_ok()
+}
+
+fn put(flags: &StoreFlags, command: &str, records: &RecordSet) -> anyhow::Result<()> {
+    let now_millis = linux::clock::realtime_millis();
+    let mut store = Store::open(&path(&flags.file)?)?;
+    store.keep(records, About { command, now_millis })?;
+    if let Some(keep) = flags.keep {
+        store.prune(keep, now_millis)?;
+    }
+    Ok(())
+}
+
+/// Opens the history to change it.
+pub(crate) fn open(file: &StoreFile) -> anyhow::Result<Store> {
+    Ok(Store::open(&path(file)?)?)
+}
+
+/// Opens the history to read it.
+pub(crate) fn read(file: &StoreFile) -> anyhow::Result<Store> {
+    let path = path(file)?;
+    let store = Store::open_to_read(&path)?;
+    store.ok_or_else(|| anyhow!("no test was run yet by this user: linerate test HOST"))
+}
+
+/// The records that a word stands for, and its runs: `last`, `last~2`, a number, or a tag, which
+/// several runs may have.
+pub(crate) fn records(file: &StoreFile, word: &str) -> anyhow::Result<RecordSet> {
+    let store = read(file)?;
+    let sets = find(&store, word)?.into_iter().map(|id| {
+        let text = store.records(id)?;
+        report::import::record::read(&text).with_context(|| format!("run {id}"))
+    });
+    join(sets)
+}
+
+/// The records of several runs in one set.
+pub(crate) fn join(
+    sets: impl Iterator<Item = anyhow::Result<RecordSet>>,
+) -> anyhow::Result<RecordSet> {
+    let mut sets = sets.collect::<anyhow::Result<Vec<_>>>()?;
+    if sets.len() == 1 {
+        return Ok(sets.remove(0));
+    }
+    // Summaries and errors are of one run each.
+    Ok(RecordSet::new(sets.into_iter().flat_map(|set| set.records).collect()))
+}
+
+/// The runs that a word stands for, the earliest first.
+pub(crate) fn find(store: &Store, word: &str) -> anyhow::Result<Vec<RunId>> {
+    let nothing = || anyhow!("there is no run or tag '{word}' in the history: linerate history");
+    if let Some(back) = back(word) {
+        return Ok(vec![store.last(back)?.ok_or_else(nothing)?]);
+    }
+    if let Ok(number) = word.parse() {
+        return Ok(vec![RunId::from_number(number)]);
+    }
+    let tag = Tag::read(word).map_err(|_| nothing())?;
+    let runs = store.runs(&Filter { tag: Some(tag), ..Filter::default() })?;
+    let ids: Vec<_> = runs.iter().rev().map(|run| RunId::from_number(run.id)).collect();
+    if ids.is_empty() { Err(nothing()) } else { Ok(ids) }
+}
+
+/// How many runs before the last one; none: the word is something else.
+fn back(word: &str) -> Option<u32> {
+    match word.strip_prefix("last")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// As typed, else in the user's folder for states (XDG Base Directory Specification).
+fn path(file: &StoreFile) -> anyhow::Result<PathBuf> {
+    if let Some(path) = &file.store {
+        return Ok(path.clone());
+    }
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let states = set("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let states = states.or_else(|| set("HOME").map(|home| home.join(".local/state")));
+    let states = states.ok_or_else(|| anyhow!("HOME is not set: choose a file with --store"))?;
+    Ok(states.join("linerate/history.db"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_counted_back_from_the_last() {
+        assert_eq!(["last", "last~0", "last~12"].map(back), [Some(0), Some(0), Some(12)]);
+        assert_eq!(["latest", "last~", "last~x", "last-1", "5"].map(back), [None; 5]);
+    }
+}

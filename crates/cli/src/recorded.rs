@@ -1,0 +1,41 @@
+//! Records that a word on the command line names: a file, or runs of the history.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::anyhow;
+use measurement::RecordSet;
+use report::import::{self, ImportError};
+
+use crate::flags::StoreFile;
+use crate::history;
+
+/// The content of a file, which is bounded.
+pub(crate) fn text(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let name = path.display();
+    let file = File::open(path)
+        .map_err(|error| anyhow!("cannot read {name}: {}", session::reason(&error)))?;
+    import::read_bounded(file).map_err(|error| match error {
+        ImportError::Read(error) => anyhow!("cannot read {name}: {}", session::reason(&error)),
+        error => anyhow!("{name} {}", error.to_string().trim_start_matches("it ")),
+    })
+}
+
+/// The records of a file, if there is one of that name, else those of runs of the history.
+pub(crate) fn records(word: &str, history: &StoreFile) -> anyhow::Result<RecordSet> {
+    let path = Path::new(word);
+    let set = if path.exists() {
+        let read = import::record::read(&text(path)?);
+        read.map_err(|error| anyhow!("{word}: {error}"))?
+    } else if word.contains(['/', '.']) {
+        return Err(anyhow!("there is no file {word}: check its name and its directory"));
+    } else {
+        history::records(history, word)?
+    };
+    match &set.error {
+        Some(error) if set.records.is_empty() => {
+            Err(anyhow!("{word} has no record, since the run failed: {}", error.message))
+        }
+        _ => Ok(set),
+    }
+}
