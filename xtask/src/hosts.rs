@@ -154,6 +154,8 @@ pub(crate) fn clean(command: &mut Command) {
             command.env_remove(name);
         }
     }
+    // Nor is what they measure meant for the caller's history.
+    command.env("XDG_STATE_HOME", std::env::temp_dir().join("linerate-xtask"));
 }
 
 fn port_of(words: &str) -> Result<u16> {

@@ -4,12 +4,14 @@
 //! the kernel, or of iptables, tell how much.
 
 mod attribution;
+mod comparison;
 mod cost;
 mod forwarder;
 mod knee;
 mod ledger;
 mod screens;
 mod stamps;
+mod store;
 
 use std::env;
 use std::process::Command;
@@ -42,6 +44,8 @@ enum What {
     Ledger,
     /// Where CPU time went has a name for every way that data go, and to look costs little
     Attribution,
+    /// Comparisons of the same show no difference
+    Comparison,
     /// What it costs to watch the hosts
     Cost,
     /// Behind a forwarder with a rate of its own every row names the path and its rate
@@ -63,6 +67,8 @@ enum What {
         #[arg(long, value_name = "RULE")]
         only: Option<String>,
     },
+    /// The history outlives kills of its writers, and answers fast when it is large
+    Store,
 }
 
 impl Proof {
@@ -78,12 +84,14 @@ impl Proof {
         match self.what {
             What::Ledger => verdict("ledger", &ledger::run(&under_test)?),
             What::Attribution => verdict("attribution", &attribution::run(&under_test)?),
+            What::Comparison => comparison::run(&under_test),
             What::Cost => cost::run(&under_test),
             What::Forwarder => verdict("forwarder", &forwarder::run(&under_test)?),
             What::Knee { runs, only } => {
                 verdict("knee", &knee::run(&under_test, runs, only.as_deref())?)
             }
             What::Screens => verdict("screens", &screens::run(&under_test)?),
+            What::Store => store::run(&under_test),
             What::Stamps { only } => verdict("stamps", &stamps::run(&under_test, only.as_deref())?),
         }
     }

@@ -100,4 +100,4 @@ fn size(binary: &Path) -> Result<usize> {
 }
 
 /// What SPECIFICATION.md promises.
-const MOST_MEGABYTES: u32 = 5;
+const MOST_MEGABYTES: u32 = 6;

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 pub(crate) enum Contents {
     /// Everything.
     Whole,
-    /// For a small machine: without authentication.
+    /// For a small machine: without authentication and history.
     Board,
 }
 

@@ -9,6 +9,7 @@ use testbed::process::Running;
 
 use super::target::Target;
 use crate::command;
+use crate::hosts;
 use crate::output::say;
 
 /// How many of [`tests`] passed.
@@ -18,6 +19,7 @@ pub(super) fn exercise(target: &Target, binary: &Path) -> Result<usize> {
     for options in tests(target) {
         let mut client = program(target, binary);
         client.args(["test", "127.0.0.1", "--quiet", "--port", &port]);
+        hosts::clean(&mut client);
         match command::output(client.args(options.split_whitespace())) {
             Ok(_) => {
                 passed += 1;

@@ -49,12 +49,13 @@ fn symbol(line: &str) -> Option<(&str, usize)> {
 }
 
 /// The first part of which a symbol's name has a word; the last has the others.
-const PARTS: [(&str, &[&str]); 7] = [
+const PARTS: [(&str, &[&str]); 8] = [
     ("JSON (serde)", &["serde"]),
     ("command line (clap)", &["clap"]),
     ("backtraces", &["gimli", "addr2line", "backtrace", "libunwind"]),
     ("dataplane, linux, mars", &["linerate_dataplane", "linerate_linux", "linerate_mars"]),
     ("other crates of linerate", &["linerate"]),
+    ("SQLite", &["sqlite3"]),
     ("Rust's library, other crates", &["::"]),
     ("C: aws-lc, musl", &[]),
 ];
