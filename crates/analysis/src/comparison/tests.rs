@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use measurement::comparison::{Change, Comparison, Method};
-use measurement::{BitRate, Quantity, Stamp, TestRecord, Throughput, Timestamp};
+use measurement::{BitRate, Quantity, RateSearchEnd, Stamp, TestRecord, Throughput, Timestamp};
 
 use super::{Point, by_version, compare};
 use crate::test_record;
@@ -136,6 +136,13 @@ fn settings_that_differ_are_told_and_rows_of_one_side_too() {
     assert!(told("net.core.rmem_max") && told("kernel"), "{:?}", comparison.differences);
     assert!(comparison.kernels.1.contains("6.99"));
     assert_eq!(compare(&[run(1.0, 0)], &[run(2.0, 1)]).differences, []);
+    let mut found = test_record::searched(RateSearchEnd::Loss, |_| ());
+    found.trials.rate.as_mut().expect("it was searched").above = None;
+    let plain = found.clone();
+    found.plan = test_record::plan_with(&found.plan, |draft| {
+        draft.options.rate = Some(BitRate::from_bits_per_second(7));
+    });
+    assert_eq!(compare(&[found], &[plain]).differences, [], "the rate is a result");
 }
 
 fn points(random: &mut Rng, versions: &[(&str, usize, f64)]) -> Vec<Point> {
@@ -163,7 +170,7 @@ fn a_regression_between_versions_is_found_where_it_is() {
 }
 
 #[test]
-fn two_changes_are_both_found() {
+fn a_change_that_is_taken_back_is_found_twice() {
     let mut random = Rng::with_seed(4);
     let plan = [("a", 5, 900.0), ("b", 5, 700.0), ("c", 5, 900.0)];
     let found = by_version(String::new(), Quantity::RoundTrip, &points(&mut random, &plan));

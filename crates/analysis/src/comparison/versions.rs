@@ -19,16 +19,18 @@ pub struct Point {
 /// Where the runs of one row change between versions. `points` are the runs that count in the order
 /// of time, `series` names the row.
 ///
-/// A change point by binary segmentation (A. J. Scott, M. Knott: Biometrics 30, 1974): of all
-/// places between two versions the one where Student's t of the runs on both sides is least likely by
-/// chance; then the same on both sides of it. If nothing changed, all runs have one variance, and a
-/// change is told in at most 5 of 100 series (Bonferroni over the places). Versions are in the order in which they were first run, and
-/// one that comes again counts where it was first.
+/// Change points by wild binary segmentation (P. Fryzlewicz: Annals of Statistics 42, 2014), over all
+/// stretches of versions: of all places in all stretches the one where Student's t of the runs on
+/// both sides is least likely by chance; then the same on both sides of it. A change that is taken
+/// back later is so found too. If nothing changed, all runs have one variance, and a change is told
+/// in at most 5 of 100 series (Bonferroni over places and stretches). Versions are in the order in
+/// which they were first run, and one that comes again counts where it was first.
 pub fn by_version(series: String, quantity: Quantity, points: &[Point]) -> Versions {
     let groups = groups(points);
     let places = groups.len().saturating_sub(1).max(1);
     let mut cuts = Vec::new();
-    search(&groups, 0, (1.0 - CONFIDENCE) / places as f64, &mut cuts);
+    let tests = stretches(groups.len()).count().max(1);
+    search(&groups, 0, (1.0 - CONFIDENCE) / tests as f64, &mut cuts);
     cuts.sort_unstable();
     let is_thin = |group: &Group<'_>| group.logarithms.len() < LEAST_RUNS;
     let needs_runs = groups.iter().any(is_thin) || groups.len() < 2;
@@ -77,18 +79,26 @@ fn groups(points: &[Point]) -> Vec<Group<'_>> {
 
 /// Adds the places of changes in `groups`, the first of which is that of number `offset`.
 fn search(groups: &[Group<'_>], offset: usize, alpha: f64, cuts: &mut Vec<usize>) {
-    let chance = |cut: usize| {
-        let (before, after) = (runs(&groups[..cut]), runs(&groups[cut..]));
+    let chance = |(begin, cut, end): (usize, usize, usize)| {
+        let (before, after) = (runs(&groups[begin..cut]), runs(&groups[cut..end]));
         if before.len().min(after.len()) < LEAST_RUNS {
             return None;
         }
         Some((effect::chance(&before, &after)?, cut))
     };
-    let found = (1..groups.len()).filter_map(chance).min_by(|one, other| one.0.total_cmp(&other.0));
+    let found = stretches(groups.len()).filter_map(chance);
+    let found = found.min_by(|one, other| one.0.total_cmp(&other.0));
     let Some((_, cut)) = found.filter(|(chance, _)| *chance < alpha) else { return };
     cuts.push(offset + cut);
     search(&groups[..cut], offset, alpha, cuts);
     search(&groups[cut..], offset + cut, alpha, cuts);
+}
+
+/// Begin, place of a cut, and end of each stretch of so many versions that has a cut.
+fn stretches(count: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+    let ends = move |begin| (begin + 2..=count).map(move |end| (begin, end));
+    let all = (0..count).flat_map(ends);
+    all.flat_map(|(begin, end)| (begin + 1..end).map(move |cut| (begin, cut, end)))
 }
 
 fn runs(groups: &[Group<'_>]) -> Vec<f64> {
