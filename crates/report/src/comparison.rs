@@ -16,7 +16,7 @@ use crate::columns::{Cell, Columns, Emphasis};
 /// An error of writing to `out`.
 pub fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = Columns::default();
-    columns.push(["", "before", "after", "change", "interval", "result"].map(faint).into());
+    columns.push(["", "before", "after", "runs", "change", "interval", "result"].map(faint).into());
     for row in &comparison.rows {
         let emphasis = match row.shown() {
             Some(Change::Better) => Emphasis::Good,
@@ -26,8 +26,9 @@ pub fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         let effect = row.effect.as_ref();
         columns.push(vec![
             row.row.as_str().into(),
-            shown(row, &row.before).into(),
-            shown(row, &row.after).into(),
+            mean(row, &row.before).into(),
+            mean(row, &row.after).into(),
+            format!("{}, {}", row.before.runs, row.after.runs).into(),
             effect.map(|effect| percent_of(effect.ratio)).unwrap_or_default().into(),
             effect.map(shown_interval).unwrap_or_default().into(),
             Cell::new(result(row), emphasis),
@@ -109,11 +110,12 @@ fn faint(text: &str) -> Cell {
 
 /// The mean of a side, and its runs.
 fn shown(row: &RowComparison, side: &Side) -> String {
-    if side.runs == 0 {
-        return "no run".to_owned();
-    }
     let runs = if side.runs > 1 { format!(" ({} runs)", side.runs) } else { String::new() };
-    row.quantity.show(side.mean) + &runs
+    mean(row, side) + &runs
+}
+
+fn mean(row: &RowComparison, side: &Side) -> String {
+    if side.runs == 0 { "no run".to_owned() } else { row.quantity.show(side.mean) }
 }
 
 fn result(row: &RowComparison) -> String {

@@ -55,15 +55,13 @@ pub fn write_versions(all: &[Versions], out: &mut dyn Write) -> io::Result<()> {
         let gap = if number > 0 { "\n" } else { "" };
         writeln!(out, "{gap}{}", one.series)?;
         let mut columns = Columns::default();
+        let head = ["version", "mean", "runs"];
+        columns.push(head.iter().map(|name| Cell::new(*name, Emphasis::Faint)).collect());
         for version in &one.versions {
             let name = if version.name.is_empty() { "not known" } else { &version.name };
-            let runs = version.side.runs;
-            let runs = format!("{runs} {}", if runs == 1 { "run" } else { "runs" });
-            columns.push(vec![
-                name.into(),
-                one.quantity.show(version.side.mean).into(),
-                runs.into(),
-            ]);
+            let runs = version.side.runs.to_string();
+            let mean = one.quantity.show(version.side.mean);
+            columns.push(vec![name.into(), mean.into(), runs.into()]);
         }
         columns.write(out, 2)?;
         write_changes(one, out)?;
