@@ -12,8 +12,8 @@ mod runner;
 pub mod search;
 
 pub use analysis::Requirements;
-pub use analysis::search::SearchLimits;
 pub use analysis::comparison::{Point, by_version, compare};
+pub use analysis::search::SearchLimits;
 pub use diagnose::{diagnose, rules};
 pub use event::{Event, Monitor};
 pub use judge::{attribute, judge, judge_together, load_curves};

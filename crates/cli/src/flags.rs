@@ -36,13 +36,13 @@ mod requirements;
 mod search;
 mod serve;
 mod server;
-mod sweep;
-pub(crate) mod sweep_axis;
 #[cfg(feature = "store")]
 mod store;
 #[cfg(not(feature = "store"))]
 #[path = "flags/no_store.rs"]
 mod store;
+mod sweep;
+pub(crate) mod sweep_axis;
 mod test;
 mod values;
 
@@ -68,8 +68,8 @@ pub(crate) use kept::{ExportFlags, ShowFlags, TagFlags};
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
-pub(crate) use sweep::SweepFlags;
 pub(crate) use store::{StoreFile, StoreFlags};
+pub(crate) use sweep::SweepFlags;
 pub(crate) use test::TestFlags;
 
 /// Measures a network path, names what limits it, and says whether to trust the number. The other

@@ -20,7 +20,7 @@ use report::search::Curve;
 
 use crate::exit::UsageError;
 use crate::flags::SearchFlags;
-use crate::{exit, last, output, terminal};
+use crate::{exit, history, output, terminal};
 
 pub(crate) fn run(flags: &SearchFlags) -> anyhow::Result<ExitCode> {
     let format = Form::of(flags)?;
@@ -185,7 +185,7 @@ fn finish(
     let mut record = search.record(flags.output.tag.iter().cloned().collect());
     record.error = error(search, results);
     if let Some(evidence) = record.evidence.as_deref() {
-        last::keep(&RecordSet::new(vec![evidence.clone()]));
+        _ = history::keep(&flags.store, "search", &RecordSet::new(vec![evidence.clone()]));
     }
     if form != Form::Text || !record.trials.is_empty() {
         print(&record, form, flags.output.verbose)?;

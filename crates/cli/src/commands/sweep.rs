@@ -18,7 +18,7 @@ use crate::commands::test::request;
 use crate::exit;
 use crate::flags::SweepFlags;
 use crate::flags::sweep_axis::Axis;
-use crate::{charset, last, output, terminal};
+use crate::{charset, history, output, terminal};
 
 mod points;
 mod progress;
@@ -142,7 +142,7 @@ impl End {
         };
         let missed: Vec<_> =
             set.records.iter().flat_map(|record| requirements.missed(record)).collect();
-        last::keep(&set);
+        _ = history::keep(&flags.test.output.store, "sweep", &set);
         print(flags, points, &set, &missed, &self.results.not_run)?;
         exit::say_missed(&missed);
         if !self.results.not_run.is_empty() && !set.records.is_empty() {

@@ -13,6 +13,7 @@ use super::format::FormatFlags;
 use super::packets::PacketFlags;
 use super::requirements::parse_percentage;
 use super::server::ServerFlags;
+use super::store::StoreFlags;
 use super::values::{parse_streams, parse_tag};
 
 /// Finds the highest load that a path carries without loss, and with a little: several goals at
@@ -30,6 +31,8 @@ pub(crate) struct SearchFlags {
     pub(crate) packets: PacketFlags,
     #[command(flatten)]
     pub(crate) output: SearchOutputFlags,
+    #[command(flatten)]
+    pub(crate) store: StoreFlags,
 }
 
 /// What a load must keep.
