@@ -113,10 +113,10 @@ impl Column {
 
     /// What tells something of the open view.
     fn belongs(&mut self, said: &Said<'_>) {
-        if let Said::ServerReport(id) = said {
-            if self.reported.len() < MOST_STREAMS {
-                self.reported.push(*id);
-            }
+        if let Said::ServerReport(id) = said
+            && self.reported.len() < MOST_STREAMS
+        {
+            self.reported.push(*id);
         }
         let Some(view) = &mut self.open else { return };
         match said {
