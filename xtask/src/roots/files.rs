@@ -21,7 +21,8 @@ impl Contents {
     }
 }
 
-/// Lists a system, without what apt and dpkg note of their own work.
+/// Lists a system, without what apt and dpkg note of their own work, and without the last run, which
+/// is the user's: a package leaves homes alone.
 pub(super) fn list(root: &Path) -> Result<Contents> {
     let mut find = Command::new("find");
     find.args([".", "-xdev", "-printf", "/%P %y %m %U:%G %l\\n"]).current_dir(root);
@@ -44,7 +45,8 @@ fn is_note(line: &str) -> bool {
     is_copy || path == "/etc/.pwd.lock" || NOTES.iter().any(|folder| path.starts_with(folder))
 }
 
-const NOTES: [&str; 6] = [
+const NOTES: [&str; 7] = [
+    "/root/.local",
     "/var/cache/apt/",
     "/var/lib/apt/",
     "/var/lib/dpkg/lock",
