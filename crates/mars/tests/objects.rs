@@ -209,7 +209,9 @@ fn what_a_workload_wakes_goes_on_where_that_one_ran() {
             context.add(Noting { runner, turns, threads })
         })
         .collect();
-    members.iter_mut().for_each(|member| member.schedule(Priority::NORMAL));
+    for member in &mut members {
+        member.schedule(Priority::NORMAL);
+    }
     while turns.load(SeqCst) < 4 {
         std::thread::sleep(Duration::from_millis(1));
     }
