@@ -68,7 +68,6 @@ pub(crate) use kept::{ExportFlags, ShowFlags, TagFlags};
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
-pub(crate) use store::{StoreFile, StoreFlags};
 pub(crate) use sweep::SweepFlags;
 pub(crate) use test::TestFlags;
 

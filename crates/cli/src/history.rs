@@ -2,21 +2,30 @@
 
 use std::env;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use measurement::RecordSet;
-use store::{About, Filter, RunId, Store, Tag};
+use store::{About, Filter, Keep, RunId, Store, Tag};
 
-use crate::flags::{StoreFile, StoreFlags};
+/// How a run is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Keeping {
+    /// The file; none: the usual one.
+    pub(crate) file: Option<PathBuf>,
+    /// Which runs stay; none: all.
+    pub(crate) keep: Option<Keep>,
+    /// The command that made it.
+    pub(crate) command: &'static str,
+}
 
 /// Keeps a run; whether that succeeded. A history that cannot be written is no error of a test: one
 /// line on standard error says why.
-pub(crate) fn keep(flags: &StoreFlags, command: &str, records: &RecordSet) -> bool {
-    if flags.no_store || records.records.is_empty() {
+pub(crate) fn keep(keeping: &Keeping, records: &RecordSet) -> bool {
+    if records.records.is_empty() {
         return false;
     }
-    let kept = put(flags, command, records);
+    let kept = put(keeping, records);
     if let Err(error) = &kept {
         // Standard error may be closed; the test is what was asked for.
         _ = writeln!(
@@ -27,23 +36,23 @@ pub(crate) fn keep(flags: &StoreFlags, command: &str, records: &RecordSet) -> bo
     kept.is_ok()
 }
 
-fn put(flags: &StoreFlags, command: &str, records: &RecordSet) -> anyhow::Result<()> {
+fn put(keeping: &Keeping, records: &RecordSet) -> anyhow::Result<()> {
     let now_millis = linux::clock::realtime_millis();
-    let mut store = Store::open(&path(&flags.file)?)?;
-    store.keep(records, About { command, now_millis })?;
-    if let Some(keep) = flags.keep {
+    let mut store = Store::open(&path(keeping.file.as_deref())?)?;
+    store.keep(records, About { command: keeping.command, now_millis })?;
+    if let Some(keep) = keeping.keep {
         store.prune(keep, now_millis)?;
     }
     Ok(())
 }
 
 /// Opens the history to change it.
-pub(crate) fn open(file: &StoreFile) -> anyhow::Result<Store> {
+pub(crate) fn open(file: Option<&Path>) -> anyhow::Result<Store> {
     Ok(Store::open(&path(file)?)?)
 }
 
 /// Opens the history to read it.
-pub(crate) fn read(file: &StoreFile) -> anyhow::Result<Store> {
+pub(crate) fn read(file: Option<&Path>) -> anyhow::Result<Store> {
     let path = path(file)?;
     let store = Store::open_to_read(&path)?;
     store.ok_or_else(|| anyhow!("no test was run yet by this user: linerate test HOST"))
@@ -51,7 +60,7 @@ pub(crate) fn read(file: &StoreFile) -> anyhow::Result<Store> {
 
 /// The records that a word stands for, and its runs: `last`, `last~2`, a number, or a tag, which
 /// several runs may have.
-pub(crate) fn records(file: &StoreFile, word: &str) -> anyhow::Result<RecordSet> {
+pub(crate) fn records(file: Option<&Path>, word: &str) -> anyhow::Result<RecordSet> {
     let store = read(file)?;
     let sets = find(&store, word)?.into_iter().map(|id| {
         let text = store.records(id)?;
@@ -96,9 +105,9 @@ fn back(word: &str) -> Option<u32> {
 }
 
 /// As typed, else in the user's folder for states (XDG Base Directory Specification).
-fn path(file: &StoreFile) -> anyhow::Result<PathBuf> {
-    if let Some(path) = &file.store {
-        return Ok(path.clone());
+fn path(file: Option<&Path>) -> anyhow::Result<PathBuf> {
+    if let Some(path) = file {
+        return Ok(path.to_owned());
     }
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let states = set("XDG_STATE_HOME").filter(|path| path.is_absolute());

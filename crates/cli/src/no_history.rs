@@ -1,16 +1,20 @@
 //! A linerate that was built without its history, as for small boards.
 
+use std::path::Path;
+
 use anyhow::bail;
 use measurement::RecordSet;
 
-use crate::flags::{StoreFile, StoreFlags};
+/// How a run is kept: not at all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Keeping {}
 
 /// Keeps nothing.
-pub(crate) const fn keep(_flags: &StoreFlags, _command: &str, _records: &RecordSet) -> bool {
-    false
+pub(crate) const fn keep(keeping: &Keeping, _records: &RecordSet) -> bool {
+    match *keeping {}
 }
 
 /// Has no runs.
-pub(crate) fn records(_file: &StoreFile, word: &str) -> anyhow::Result<RecordSet> {
+pub(crate) fn records(_file: Option<&Path>, word: &str) -> anyhow::Result<RecordSet> {
     bail!("there is no file {word}, and this linerate was built without a history: use -o FILE")
 }

@@ -7,7 +7,6 @@ use anyhow::anyhow;
 use measurement::RecordSet;
 use report::import::{self, ImportError};
 
-use crate::flags::StoreFile;
 use crate::history;
 
 /// The content of a file, which is bounded.
@@ -22,7 +21,7 @@ pub(crate) fn text(path: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 /// The records of a file, if there is one of that name, else those of runs of the history.
-pub(crate) fn records(word: &str, history: &StoreFile) -> anyhow::Result<RecordSet> {
+pub(crate) fn records(word: &str, file: Option<&Path>) -> anyhow::Result<RecordSet> {
     let path = Path::new(word);
     let set = if path.exists() {
         let read = import::record::read(&text(path)?);
@@ -30,7 +29,7 @@ pub(crate) fn records(word: &str, history: &StoreFile) -> anyhow::Result<RecordS
     } else if word.contains(['/', '.']) {
         return Err(anyhow!("there is no file {word}: check its name and its directory"));
     } else {
-        history::records(history, word)?
+        history::records(file, word)?
     };
     match &set.error {
         Some(error) if set.records.is_empty() => {

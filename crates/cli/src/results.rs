@@ -9,8 +9,7 @@ use measurement::{RecordSet, RunEvent, TestRecord};
 use report::export::{Audience, Export, JsonStream};
 
 use crate::exit;
-use crate::flags::StoreFlags;
-use crate::history;
+use crate::history::{self, Keeping};
 use crate::output;
 use crate::progress::{Detail, Progress};
 use crate::rows::Rows;
@@ -31,8 +30,8 @@ pub(crate) struct Finish<'a> {
     /// The file of `--output`.
     pub(crate) file: Option<&'a Path>,
     pub(crate) requirements: Requirements,
-    /// The history that it goes into, and the command; none: it is not kept.
-    pub(crate) history: Option<(&'a StoreFlags, &'static str)>,
+    /// How the run is kept; none: it is not.
+    pub(crate) keeping: Option<Keeping>,
     /// Whether a [`monitor`] of the format showed the rows while they ran.
     pub(crate) is_live: bool,
     /// The rows that stand on the screen already; none: they are printed now.
@@ -49,7 +48,7 @@ impl<'a> Finish<'a> {
             format,
             file,
             requirements,
-            history: None,
+            keeping: None,
             is_live: true,
             rows: None,
             is_verbose: false,
@@ -63,8 +62,7 @@ impl<'a> Finish<'a> {
         set.error = error.or_else(|| exit::of_last(&set.records));
         let is_empty = set.records.is_empty();
         let missed = self.missed(set);
-        let kept = self.history.map(|(flags, command)| history::keep(flags, command, set));
-        let is_kept = kept.unwrap_or(false);
+        let is_kept = self.keeping.as_ref().is_some_and(|keeping| history::keep(keeping, set));
         if let Some(rows) = self.rows.take().filter(|_| !is_empty) {
             rows.close(set, is_kept, self.is_verbose)?;
         } else if self.is_live && self.format.name() == JsonStream.name() {

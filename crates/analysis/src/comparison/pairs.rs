@@ -1,6 +1,6 @@
 //! Which runs of two sides belong together: those that alternated.
 
-use measurement::TestRecord;
+use measurement::{TestRecord, Timestamp};
 
 use super::Run;
 
@@ -34,7 +34,7 @@ pub(super) fn of(before: &[Run], after: &[Run]) -> Option<Vec<(f64, f64)>> {
 pub(super) fn started(record: &TestRecord) -> Option<i128> {
     let text = &record.environment.as_ref()?.started_at;
     let seconds = seconds(text)?;
-    let nanos = record.start.map_or(0, |start| start.nanos());
+    let nanos = record.start.map_or(0, Timestamp::nanos);
     Some((i128::from(seconds) << 64) + i128::from(nanos))
 }
 

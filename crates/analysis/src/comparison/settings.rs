@@ -111,7 +111,9 @@ fn add(settings: &mut Settings, name: &str, value: &Value) {
             return;
         }
         Value::Array(items) if items.iter().any(Value::is_object) => {
-            items.iter().for_each(|item| add(settings, name, item));
+            for item in items {
+                add(settings, name, item);
+            }
             return;
         }
         Value::String(text) => text.clone(),

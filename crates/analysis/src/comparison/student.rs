@@ -28,27 +28,28 @@ fn within(t: f64, freedom: f64) -> f64 {
 
 /// The regularized incomplete beta function by its continued fraction (Abramowitz and Stegun:
 /// Handbook of Mathematical Functions, 26.5.8), evaluated as by Lentz.
-fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
+fn incomplete_beta(x: f64, alpha: f64, beta: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
     // The fraction converges fast on this side of the mean only.
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(1.0 - x, b, a);
+    if x > (alpha + 1.0) / (alpha + beta + 2.0) {
+        return 1.0 - incomplete_beta(1.0 - x, beta, alpha);
     }
-    let front = log_gamma(a + b) - log_gamma(a) - log_gamma(b);
-    let front = (front + a * x.ln() + b * (1.0 - x).ln()).exp() / a;
-    let (mut c, mut d) = (1.0, 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0)));
-    let mut fraction = d;
+    let front = log_gamma(alpha + beta) - log_gamma(alpha) - log_gamma(beta);
+    let front = (front + alpha * x.ln() + beta * (1.0 - x).ln()).exp() / alpha;
+    let (mut above, mut below) = (1.0, 1.0 / nonzero(1.0 - (alpha + beta) * x / (alpha + 1.0)));
+    let mut fraction = below;
     for step in 1..=TERMS {
-        let m = f64::from(step);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        let step = f64::from(step);
+        let place = alpha + 2.0 * step;
+        let even = step * (beta - step) * x / ((place - 1.0) * place);
+        let odd = -(alpha + step) * (alpha + beta + step) * x / (place * (place + 1.0));
         let before = fraction;
         for numerator in [even, odd] {
-            d = 1.0 / nonzero(1.0 + numerator * d);
-            c = nonzero(1.0 + numerator / c);
-            fraction *= c * d;
+            below = 1.0 / nonzero(1.0 + numerator * below);
+            above = nonzero(1.0 + numerator / above);
+            fraction *= above * below;
         }
         if (fraction / before - 1.0).abs() < 1e-15 {
             break;

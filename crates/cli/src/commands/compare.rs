@@ -11,7 +11,7 @@ use crate::flags::{CompareFlags, ComparisonFormat};
 use crate::{exit, output, recorded};
 
 pub(crate) fn run(flags: &CompareFlags) -> anyhow::Result<ExitCode> {
-    let read = |word: &str| recorded::records(word, &flags.file);
+    let read = |word: &str| recorded::records(word, flags.file.path());
     let (before, after) = (read(&flags.before)?, read(&flags.after)?);
     let compared = campaign::compare(&before.records, &after.records);
     if compared.rows.is_empty() {

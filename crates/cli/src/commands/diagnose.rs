@@ -79,8 +79,8 @@ fn test(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     let request = request(flags, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut *monitor);
     let mut results = runner.search(&mut *search(flags, rows));
-    let history = Some((&flags.store, "diagnose"));
-    Finish { history, ..Finish::new(format, file) }.print(&mut results)
+    let keeping = flags.store.keeping("diagnose");
+    Finish { keeping, ..Finish::new(format, file) }.print(&mut results)
 }
 
 /// The rows, and by default what decides where these leave something open.

@@ -28,7 +28,7 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     }
     let path = Path::new(what);
     if !path.exists() && what.starts_with("last") {
-        return explain_records(history::records(&flags.file, what)?, flags);
+        return explain_records(history::records(flags.file.path(), what)?, flags);
     }
     if !path.exists() {
         return Err(nothing_named(what, &rules));

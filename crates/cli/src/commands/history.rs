@@ -24,7 +24,7 @@ pub(crate) fn run(flags: &HistoryFlags) -> anyhow::Result<ExitCode> {
         row: flags.row.clone(),
         most: flags.most.or(usual),
     };
-    let runs = history::read(&flags.file)?.runs(&filter)?;
+    let runs = history::read(flags.file.path())?.runs(&filter)?;
     let mut text = Vec::new();
     match (flags.by, flags.json) {
         (Some(by), true) => report::history::write_versions_json(&series(&runs, by), &mut text)?,
@@ -40,7 +40,7 @@ pub(crate) fn run(flags: &HistoryFlags) -> anyhow::Result<ExitCode> {
 }
 
 fn prune(flags: &HistoryFlags, keep: Keep, now_millis: u64) -> anyhow::Result<ExitCode> {
-    let count = history::open(&flags.file)?.prune(keep, now_millis)?;
+    let count = history::open(flags.file.path())?.prune(keep, now_millis)?;
     let runs = if count == 1 { "run" } else { "runs" };
     output::print_text(format!("{count} {runs} deleted\n").as_bytes())?;
     Ok(ExitCode::SUCCESS)

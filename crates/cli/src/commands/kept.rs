@@ -12,14 +12,14 @@ use crate::flags::{ExportFlags, ShowFlags, TagFlags};
 use crate::{history, output};
 
 pub(crate) fn show(flags: &ShowFlags) -> anyhow::Result<ExitCode> {
-    let records = history::records(&flags.file, &flags.run)?;
+    let records = history::records(flags.file.path(), &flags.run)?;
     output::print(&records, flags.format.or(&Table))?;
     Ok(ExitCode::SUCCESS)
 }
 
 pub(crate) fn tag(flags: &TagFlags) -> anyhow::Result<ExitCode> {
-    let runs = history::find(&history::read(&flags.file)?, &flags.run)?;
-    let mut store = history::open(&flags.file)?;
+    let runs = history::find(&history::read(flags.file.path())?, &flags.run)?;
+    let mut store = history::open(flags.file.path())?;
     for run in runs {
         store.tag(run, &flags.tag)?;
     }
@@ -29,13 +29,14 @@ pub(crate) fn tag(flags: &TagFlags) -> anyhow::Result<ExitCode> {
 pub(crate) fn export(flags: &ExportFlags) -> anyhow::Result<ExitCode> {
     let file = flags.output.as_deref();
     if flags.all {
-        let store = history::read(&flags.file)?;
+        let store = history::read(flags.file.path())?;
         let runs = store.runs(&Filter::default())?;
         let ids = runs.iter().rev().map(|run| RunId::from_number(run.id));
         write_lines(&store, ids, file)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let all = history::join(flags.runs.iter().map(|word| history::records(&flags.file, word)))?;
+    let all =
+        history::join(flags.runs.iter().map(|word| history::records(flags.file.path(), word)))?;
     match file {
         Some(file) => output::write_file(&all, file)?,
         None => output::print(&all, &Json)?,

@@ -1,10 +1,12 @@
 //! Flags that say where the history of runs is, and whether a run goes into it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use store::Keep;
+
+use crate::history::Keeping;
 
 /// The history, of commands that test.
 #[derive(Clone, Debug, Default, Args)]
@@ -20,6 +22,14 @@ pub(crate) struct StoreFlags {
     pub(crate) keep: Option<Keep>,
 }
 
+impl StoreFlags {
+    /// How a run of a command is kept; none: it is not.
+    pub(crate) fn keeping(&self, command: &'static str) -> Option<Keeping> {
+        let keeping = || Keeping { file: self.file.store.clone(), keep: self.keep, command };
+        (!self.no_store).then(keeping)
+    }
+}
+
 /// The file of the history.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreFile {
@@ -27,4 +37,11 @@ pub(crate) struct StoreFile {
     /// ~/.local/state]
     #[arg(long, env = "LINERATE_STORE", value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
+}
+
+impl StoreFile {
+    /// The file that was typed; none: the usual one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.store.as_deref()
+    }
 }

@@ -223,7 +223,7 @@ impl OutputFlags {
     ) -> Finish<'_> {
         Finish {
             requirements,
-            history: Some((&self.store, command)),
+            keeping: self.store.keeping(command),
             is_verbose: self.verbose,
             ..Finish::new(self.format.or(usual), self.output.as_deref())
         }
