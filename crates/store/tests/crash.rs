@@ -1,6 +1,6 @@
 //! A store outlives what happens to its writers: kills at any instant, eight at once, a full disk.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn write(file: &Path) {
     for _ in 0..runs {
         let mut store = Store::open(file).expect("it is a store");
         let id = store.keep(&records, ABOUT).expect("there is room");
-        println!("kept {id}");
+        writeln!(std::io::stdout(), "kept {id}").expect("the test reads it");
     }
 }
 
@@ -95,7 +95,7 @@ fn a_writer_that_is_killed_leaves_every_run_whole() {
         cut_short = if number % 10 == 9 { 0 } else { there.len() - promised.len() };
     }
     assert!(!promised.is_empty(), "no writer came so far as to keep a run");
-    println!("{kills} kills, {} runs in the last store", promised.len());
+    eprintln!("{kills} kills, {} runs in the last store", promised.len());
     fs::remove_dir_all(folder).expect("removed");
 }
 

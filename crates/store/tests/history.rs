@@ -22,7 +22,7 @@ fn run(day: u32, kernel: &str) -> RecordSet {
     for record in &mut set.records {
         let environment = record.environment.as_mut().expect("a record has one");
         environment.started_at = format!("2026-11-{day:02}T12:00:00Z");
-        environment.kernel = kernel.to_owned();
+        kernel.clone_into(&mut environment.kernel);
     }
     set
 }
