@@ -106,12 +106,15 @@ fn law() -> Law {
     }
 }
 
+/// Whether the bounds of a goal on a device are as they should be.
+type Check = fn(&Device, &SearchGoal, [Option<f64>; 2]) -> bool;
+
 /// A line of what came of all devices.
 fn show(name: &str, law: &Law, devices: &[Device], found: &[Found]) {
     let count = found.len().max(1) as f64;
     let mean = |of: &dyn Fn(&Found) -> f64| found.iter().map(of).sum::<f64>() / count;
     let longest = found.iter().map(|one| one.seconds).fold(0.0, f64::max);
-    let share = |is_one: &dyn Fn(&Device, &SearchGoal, [Option<f64>; 2]) -> bool| {
+    let share = |is_one: Check| {
         let all = devices.iter().zip(found).flat_map(|(device, found)| {
             law.goals.iter().zip(&found.bounds).map(move |(goal, bounds)| (device, goal, *bounds))
         });
@@ -125,8 +128,8 @@ fn show(name: &str, law: &Law, devices: &[Device], found: &[Found]) {
          within the width {:.1} %",
         mean(&|one| f64::from(one.trials)),
         mean(&|one| one.seconds),
-        share(&holds),
-        share(&is_narrow),
+        share(holds),
+        share(is_narrow),
     ));
 }
 

@@ -139,7 +139,7 @@ impl Throughput {
         let clear = all.clone().filter(|(_, trial)| is_clear(trial));
         let slightest = clear.min_by_key(|(_, trial)| (trial.intended, trial.disturbed));
         let highest = || all.filter(|(_, trial)| trial.intended >= upper).map(|(index, _)| index);
-        slightest.map(|(index, _)| index).or_else(|| highest().last())
+        slightest.map(|(index, _)| index).or_else(|| highest().next_back())
     }
 
     fn rate_search(&self, goals: &[GoalResult], above: TestRecord) -> RateSearch {

@@ -12,8 +12,8 @@ use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::record::RunError;
 use measurement::{
-    BitRate, Direction, RecordSet, SearchEvent, SearchGoal, SearchRecord, StreamOptions, TestPlan,
-    Transport, json,
+    BitRate, ByteSize, Direction, RecordSet, SearchEvent, SearchGoal, SearchRecord, StreamOptions,
+    TestPlan, Transport, json,
 };
 use report::export::{Audience, Export, Json, JsonCompact, JsonStream};
 use report::search::Curve;
@@ -108,7 +108,7 @@ fn limits(flags: &SearchFlags) -> SearchLimits {
         min,
         max,
         budget: flags.goals.budget,
-        datagram_bytes: (!load.tcp).then(|| load.length.map_or(ETHERNET, |size| size.bytes())),
+        datagram_bytes: (!load.tcp).then(|| load.length.map_or(ETHERNET, ByteSize::bytes)),
     }
 }
 
