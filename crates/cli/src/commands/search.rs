@@ -184,8 +184,9 @@ fn finish(
 ) -> anyhow::Result<ExitCode> {
     let mut record = search.record(flags.output.tag.iter().cloned().collect());
     record.error = error(search, results);
-    if let Some(evidence) = record.evidence.as_deref() {
-        _ = history::keep(&flags.store, "search", &RecordSet::new(vec![evidence.clone()]));
+    let kept = record.evidence.as_deref().zip(flags.store.keeping("search"));
+    if let Some((evidence, keeping)) = kept {
+        history::keep(&keeping, &RecordSet::new(vec![evidence.clone()]));
     }
     if form != Form::Text || !record.trials.is_empty() {
         print(&record, form, flags.output.verbose)?;

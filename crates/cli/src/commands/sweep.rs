@@ -142,7 +142,9 @@ impl End {
         };
         let missed: Vec<_> =
             set.records.iter().flat_map(|record| requirements.missed(record)).collect();
-        _ = history::keep(&flags.test.output.store, "sweep", &set);
+        if let Some(keeping) = flags.test.output.store.keeping("sweep") {
+            history::keep(&keeping, &set);
+        }
         print(flags, points, &set, &missed, &self.results.not_run)?;
         exit::say_missed(&missed);
         if !self.results.not_run.is_empty() && !set.records.is_empty() {
