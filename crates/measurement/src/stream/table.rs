@@ -79,7 +79,7 @@ mod tests {
         let stream = |id: u32| StreamRecord {
             local: format!("[fe80::1%2]:{}", 1_000 + id).parse().ok(),
             peer: "127.0.0.1:5201".parse().ok(),
-            mss: (id % 2 == 0).then_some(1448),
+            mss: id.is_multiple_of(2).then_some(1448),
             congestion: Some("cubic".to_owned()),
             worker: Some(id % 3),
             ..StreamRecord::imported(id, true, ByteSize::from_bytes(100))
