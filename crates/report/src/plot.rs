@@ -109,14 +109,18 @@ impl Plot {
         };
         for curve in &self.curves {
             let points = placed(curve);
-            points.windows(2).for_each(|pair| canvas.line(pair[0], pair[1]));
+            for pair in points.windows(2) {
+                canvas.line(pair[0], pair[1]);
+            }
             if let [only] = points[..] {
                 canvas.line(only, only);
             }
         }
         for (curve, mark) in self.curves.iter().zip(MARKS).rev() {
             if curve.has_marks(canvas.columns()) {
-                placed(curve).into_iter().for_each(|point| canvas.mark(point, mark));
+                for point in placed(curve) {
+                    canvas.mark(point, mark);
+                }
             }
         }
         canvas

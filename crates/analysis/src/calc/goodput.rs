@@ -24,7 +24,7 @@ impl Goodput {
     ///
     /// # Errors
     /// The MTU has no room for the headers.
-    pub fn new(speed: BitRate, mtu: Mtu, headers: &Headers) -> Result<Self, Impossible> {
+    pub fn new(speed: BitRate, mtu: Mtu, headers: Headers) -> Result<Self, Impossible> {
         let (payload, on_line) = (headers.payload(mtu)?, Layer::Line.bytes(mtu, headers));
         let bits = u128::from(speed.bits_per_second()) * u128::from(payload) / u128::from(on_line);
         Ok(Self {
@@ -45,7 +45,7 @@ mod tests {
     fn of(mtu: u32, headers: Headers) -> f64 {
         let gigabit = BitRate::from_bits_per_second(1_000_000_000);
         let mtu = Mtu::new(mtu).expect("an MTU");
-        let goodput = Goodput::new(gigabit, mtu, &headers).expect("room");
+        let goodput = Goodput::new(gigabit, mtu, headers).expect("room");
         goodput.rate.bits_per_second() as f64 / 1e6
     }
 

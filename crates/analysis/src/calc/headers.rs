@@ -91,7 +91,7 @@ impl Headers {
     ///
     /// # Errors
     /// The headers leave no room for payload.
-    pub fn payload(&self, mtu: Mtu) -> Result<u32, Impossible> {
+    pub fn payload(self, mtu: Mtu) -> Result<u32, Impossible> {
         let inner = self.tunnel.map_or(Some(mtu.0), |tunnel| tunnel.inner(mtu.0, self.outer));
         let left = inner
             .and_then(|inner| inner.checked_sub(self.network.header() + self.transport.header()));
@@ -102,16 +102,16 @@ impl Headers {
 
     /// Bytes of a full frame of this MTU, with the Ethernet header, VLAN tags and the frame check
     /// sequence (IEEE 802.3, clause 3).
-    pub(super) fn frame(&self, mtu: Mtu) -> u32 {
+    pub(super) fn frame(self, mtu: Mtu) -> u32 {
         mtu.0 + ETHERNET + self.vlan_tags() + CHECK_SEQUENCE
     }
 
     /// Bytes of a full frame in the memory of a host: without the frame check sequence.
-    pub(super) fn buffer(&self, mtu: Mtu) -> u32 {
+    pub(super) fn buffer(self, mtu: Mtu) -> u32 {
         mtu.0 + ETHERNET + self.vlan_tags()
     }
 
-    fn vlan_tags(&self) -> u32 {
+    fn vlan_tags(self) -> u32 {
         u32::from(self.vlan_tags) * VLAN_TAG
     }
 }

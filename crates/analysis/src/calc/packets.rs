@@ -44,7 +44,7 @@ impl Packets {
     pub fn new(
         (rate, layer): (BitRate, Layer),
         mtu: Mtu,
-        headers: &Headers,
+        headers: Headers,
         (page, per_page): (ByteSize, u32),
     ) -> Result<Self, Impossible> {
         let buffer = u64::from(headers.buffer(mtu));
@@ -72,7 +72,7 @@ impl Packets {
 
 impl Layer {
     /// Bytes that a full packet takes in this layer.
-    pub(super) fn bytes(self, mtu: Mtu, headers: &Headers) -> u32 {
+    pub(super) fn bytes(self, mtu: Mtu, headers: Headers) -> u32 {
         match self {
             Self::Line => headers.frame(mtu).max(SHORTEST) + PREAMBLE + GAP,
             Self::Frames => headers.frame(mtu).max(SHORTEST),
@@ -97,7 +97,7 @@ mod tests {
     fn at_400g(layer: Layer, mtu: u32, per_page: u32) -> Result<Packets, Impossible> {
         let rate = BitRate::from_bits_per_second(400_000_000_000);
         let mtu = Mtu::new(mtu).expect("an MTU");
-        Packets::new((rate, layer), mtu, &Headers::default(), (PAGE, per_page))
+        Packets::new((rate, layer), mtu, Headers::default(), (PAGE, per_page))
     }
 
     /// 400G at an L2 MTU of 4,096, which counts the Ethernet header, is more than 12 M pages/s
@@ -127,7 +127,7 @@ mod tests {
     fn the_shortest_frames_of_10g_are_14_88_million_a_second() {
         let rate = BitRate::from_bits_per_second(10_000_000_000);
         let (mtu, headers) = (Mtu::new(68).expect("an MTU"), Headers::default());
-        let one = Packets::new((rate, Layer::Line), mtu, &headers, (PAGE, 1)).expect("possible");
+        let one = Packets::new((rate, Layer::Line), mtu, headers, (PAGE, 1)).expect("possible");
         // 68 bytes of IP are 86 of frame, above the 64 of 14.88 M/s.
         assert_eq!(one.frame.bytes(), 106);
         assert!((one.packets.get() - 10e9 / 8.0 / 106.0).abs() < 1.0);

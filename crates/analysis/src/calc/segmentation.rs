@@ -32,7 +32,7 @@ impl Segmentation {
     ///
     /// # Errors
     /// The MTU has no room for the headers, or gso_max_size is out of range.
-    pub fn new(mtu: Mtu, headers: &Headers, gso_max_size: ByteSize) -> Result<Self, Impossible> {
+    pub fn new(mtu: Mtu, headers: Headers, gso_max_size: ByteSize) -> Result<Self, Impossible> {
         let segment = headers.payload(mtu)?;
         let room = u32::try_from(gso_max_size.bytes()).ok().filter(|size| *size <= GSO_MAX_SIZE);
         let room = room.and_then(|size| size.checked_sub(HEADROOM)).filter(|room| *room > 0);
@@ -76,7 +76,7 @@ mod tests {
     fn of(mtu: u32, gso_max_size: u32) -> Segmentation {
         let mtu = Mtu::new(mtu).expect("an MTU");
         let size = ByteSize::from_bytes(gso_max_size.into());
-        Segmentation::new(mtu, &Headers::default(), size).expect("possible")
+        Segmentation::new(mtu, Headers::default(), size).expect("possible")
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
         let mtu = Mtu::new(1_500).expect("an MTU");
         for size in [0, 321, 524_281, u64::MAX] {
             let size = ByteSize::from_bytes(size);
-            let error = Segmentation::new(mtu, &Headers::default(), size).expect_err("too much");
+            let error = Segmentation::new(mtu, Headers::default(), size).expect_err("too much");
             assert!(error.to_string().ends_with("choose 322 to 524,280 bytes"), "{error}");
         }
     }

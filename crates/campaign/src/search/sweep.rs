@@ -67,7 +67,7 @@ impl Search for Sweep {
     /// The points that have no complete result, and were not refused.
     fn remaining(&self, done: &[Trial]) -> Vec<Task> {
         let ran = results(done).count();
-        let was_cut = results(done).last().is_some_and(|trial| ends_all(trial));
+        let was_cut = results(done).last().is_some_and(ends_all);
         self.tasks_from(ran - usize::from(was_cut)).collect()
     }
 }

@@ -18,7 +18,7 @@ use crate::{charset, output, terminal};
 
 pub(crate) fn run(flags: &CalcFlags) -> anyhow::Result<ExitCode> {
     let (grid, plot) = match &flags.what {
-        Calculation::Tso(tso) => (segmentation(tso)?, Some(saw(tso)?)),
+        Calculation::Tso(tso) => (segmentation(tso)?, Some(saw(tso))),
         Calculation::Packets(packets) => (self::packets(packets)?, None),
         Calculation::Fragments(fragments) => (self::fragments(fragments)?, None),
         Calculation::Goodput(goodput) => (self::goodput(goodput)?, None),
@@ -65,11 +65,11 @@ fn segmentation(flags: &TsoFlags) -> Result<Grid, UsageError> {
 
 fn segmented(flags: &TsoFlags, mtu: Mtu) -> Result<Segmentation, UsageError> {
     let size = ByteSize::from_bytes(flags.gso_max_size);
-    Segmentation::new(mtu, &flags.headers, size).map_err(|error| refused(&error))
+    Segmentation::new(mtu, flags.headers, size).map_err(|error| refused(&error))
 }
 
 /// The efficiency at every MTU between the least and the most; one alone has its surroundings.
-fn saw(flags: &TsoFlags) -> Result<Plot, UsageError> {
+fn saw(flags: &TsoFlags) -> Plot {
     let all = &flags.mtu.0;
     let (least, most) = (all.iter().min().copied(), all.iter().max().copied());
     let (least, most) = (least.unwrap_or_default(), most.unwrap_or_default());
@@ -79,12 +79,12 @@ fn saw(flags: &TsoFlags) -> Result<Plot, UsageError> {
     let efficiency = |mtu| segmented(flags, mtu).ok().map(|one| one.efficiency);
     let points = points.filter_map(|(mtu, valid)| Some((f64::from(mtu), efficiency(valid)?)));
     let axis = |title: &str, unit| Axis { title: title.to_owned(), unit, scale: Scale::Linear };
-    Ok(Plot {
+    Plot {
         x: axis("MTU in bytes", Unit::Count),
         left: axis("efficiency", Unit::Share),
         right: None,
         curves: vec![Curve { name: String::new(), points: points.collect(), side: Side::Left }],
-    })
+    }
 }
 
 fn packets(flags: &PacketsFlags) -> Result<Grid, UsageError> {
@@ -99,7 +99,7 @@ fn packets(flags: &PacketsFlags) -> Result<Grid, UsageError> {
         let valid = if flags.l2 { mtu.saturating_sub(ETHERNET) } else { *mtu };
         let one = Mtu::new(valid).and_then(|valid| {
             let page = (flags.page, flags.per_page);
-            Packets::new((flags.rate, flags.layer.into()), valid, &Headers::default(), page)
+            Packets::new((flags.rate, flags.layer.into()), valid, Headers::default(), page)
         });
         let one = one.map_err(|error| refused(&error))?;
         grid.push(vec![
@@ -148,7 +148,7 @@ fn goodput(flags: &GoodputFlags) -> Result<Grid, UsageError> {
     let sets = if flags.headers.is_empty() { &usual[..] } else { &flags.headers };
     for headers in sets {
         for mtu in each(&flags.mtu)? {
-            let one = Goodput::new(flags.rate, mtu, headers).map_err(|error| refused(&error))?;
+            let one = Goodput::new(flags.rate, mtu, *headers).map_err(|error| refused(&error))?;
             grid.push(vec![
                 Value::Text(headers.to_string()),
                 Value::Count(mtu.bytes().into()),

@@ -31,21 +31,29 @@ pub(crate) fn run(command: Option<&str>) -> anyhow::Result<ExitCode> {
 /// One command, as git and others name such pages: linerate-test(1).
 fn write_command(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     write_beginning(command, page)?;
+    write_sections(command, &format!("linerate {}", command.get_name()), page)?;
     write_examples(command, page)
 }
 
 /// Every command with its options, in sections of one page.
 fn write_program(program: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     write_beginning(program, page)?;
-    for sub in program.get_subcommands().filter(|sub| sub.get_name() != "help") {
-        let title = format!("linerate {}", sub.get_name()).to_uppercase();
-        writeln!(page, ".SH {title}")?;
+    write_sections(program, "linerate", page)?;
+    write_examples(program, page)
+}
+
+/// A section for each command below one that is typed as `path`.
+fn write_sections(command: &Command, path: &str, page: &mut Vec<u8>) -> io::Result<()> {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        let path = format!("{path} {}", sub.get_name());
+        writeln!(page, ".SH {}", path.to_uppercase())?;
         let man = Man::new(sub.clone());
         man.render_description_section(page)?;
         man.render_options_section(page)?;
         write_text(sub, page)?;
+        write_sections(sub, &path, page)?;
     }
-    write_examples(program, page)
+    Ok(())
 }
 
 fn write_beginning(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {

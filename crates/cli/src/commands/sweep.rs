@@ -1,12 +1,13 @@
 //! `linerate sweep`: a test at each point of one axis or two.
 
 use std::io::Write;
+use std::net::IpAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
 use campaign::search::Sweep;
-use campaign::{Monitor, Next, Results, Runner, Search, Task, Trial};
+use campaign::{Next, Results, Runner, Search, Task, Trial};
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::units::show_time;
@@ -15,7 +16,7 @@ use report::export::{Audience, Csv, Export, JsonStream, Table};
 use report::sweep;
 
 use crate::commands::test::request;
-use crate::exit;
+use crate::exit::{self, UsageError};
 use crate::flags::SweepFlags;
 use crate::flags::sweep_axis::Axis;
 use crate::{charset, history, output, terminal};
@@ -37,6 +38,7 @@ pub(crate) fn run(flags: &mut SweepFlags) -> anyhow::Result<ExitCode> {
     let mut store = file.map(|file| Store::open(file, flags.resume)).transpose()?;
     let stored = store.as_mut().map(|store| std::mem::take(&mut store.records));
     let mut records = stored.unwrap_or_default();
+    check_server(flags, &records)?;
     let is_measured = |point: &&Point| {
         let is_complete = |record: &TestRecord| record.outcome.ending == Ending::Completed;
         !records.iter().any(|record| is_complete(record) && point.row.is_of(record))
@@ -46,12 +48,10 @@ pub(crate) fn run(flags: &mut SweepFlags) -> anyhow::Result<ExitCode> {
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     let titles: Vec<_> = due.iter().map(|point| point.title(&points.axes)).collect();
     let planned = Sweep::planned_time(due.iter().map(|point| &point.row.plan));
-    let mut progress = SweepProgress::new(flags.test.output.detail(), titles, planned);
-    let format = flags.test.output.format.or(&Table);
-    let mut lines = flags.test.output.monitor(&Table);
-    let is_live = format.name() == JsonStream.name();
-    let monitor: &mut dyn Monitor = if is_live { &mut *lines } else { &mut progress };
-    let mut runner = Runner::new(request(&flags.test, first), Some(&interrupts), monitor);
+    let output = &flags.test.output;
+    let is_quiet = output.quiet || output.format.or(&Table).name() == JsonStream.name();
+    let mut progress = SweepProgress::new(output.monitor(&Table), is_quiet, titles, planned);
+    let mut runner = Runner::new(request(&flags.test, first), Some(&interrupts), &mut progress);
     runner.observed.clone_from(&flags.test.rows.observe);
     let rows = due.iter().map(|point| point.row.clone()).collect();
     let mut search = Stored { sweep: Sweep::new(rows, flags.budget), store, seen: 0, error: None };
@@ -59,6 +59,17 @@ pub(crate) fn run(flags: &mut SweepFlags) -> anyhow::Result<ExitCode> {
     records.extend(results.records.records.iter().cloned());
     let end = End { results, failed: progress.failed, write_error: search.error };
     end.print(flags, &points, records, &requirements)
+}
+
+/// Refuses to go on with the points of another server, as far as that can be told before it is
+/// asked.
+fn check_server(flags: &SweepFlags, records: &[TestRecord]) -> Result<(), UsageError> {
+    let (host, _) = flags.test.server.target.host_and_port();
+    let Ok(here) = host.parse::<IpAddr>() else { return Ok(()) };
+    let peers = records.iter().filter_map(|record| record.peer.as_ref());
+    let mut peers = peers.map(|peer| peer.address.ip().to_canonical());
+    let Some(other) = peers.find(|peer| *peer != here.to_canonical()) else { return Ok(()) };
+    Err(UsageError(format!("the file is of a sweep with {other}: choose another file")))
 }
 
 /// A sweep whose records are stored before the next test begins.
@@ -134,6 +145,12 @@ impl End {
     ) -> anyhow::Result<ExitCode> {
         let error = self.results.error.as_ref().map(exit::of_session);
         let error = error.or_else(|| self.write_error.as_ref().map(exit::of_command));
+        let error = error.or_else(|| {
+            self.failed.first().map(|first| {
+                let text = format!("{} of the points failed; {first}", self.failed.len());
+                exit::of_command(&anyhow::anyhow!(text))
+            })
+        });
         let was_interrupted = records.last().is_some_and(is_interrupted);
         let complete = |record: &TestRecord| record.outcome.ending == Ending::Completed;
         let set = RecordSet {
@@ -156,10 +173,6 @@ impl End {
         }
         if was_interrupted {
             return Ok(ExitCode::from(exit::INTERRUPTED));
-        }
-        if let Some(first) = self.failed.first() {
-            let text = format!("{} of the points failed; {first}", self.failed.len());
-            return Err(anyhow::anyhow!(text));
         }
         Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(exit::MISSED) })
     }

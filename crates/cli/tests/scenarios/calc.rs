@@ -46,6 +46,13 @@ fn tables_are_for_people_and_csv_for_programs() {
 }
 
 #[test]
+fn the_manual_page_has_its_calculations() {
+    let page = run(linerate("man calc"));
+    page.assert_success();
+    page.assert_prints(&[".SH LINERATE CALC TSO", "gso\\-max\\-size", ".SH LINERATE CALC GOODPUT"]);
+}
+
+#[test]
 fn what_cannot_be_calculated_is_one_sentence() {
     for (arguments, words) in [
         ("tso --mtu 60", "choose 68 to 65,535 bytes"),

@@ -143,14 +143,19 @@ fn a_line_that_lacks_only_its_end_is_kept() {
         run(client_of(&server, "sweep", &options))
     };
     assert_eq!(sweep("streams=1").code, Some(0));
-    let whole = fs::read(&file).expect("a file");
-    fs::write(&file, whole.strip_suffix(b"\n").expect("a line")).expect("written");
+    let whole = fs::read_to_string(&file).expect("a file");
+    fs::write(&file, whole.trim_end()).expect("written");
     assert_eq!(sweep("streams=1,2").code, Some(0));
-    let after = fs::read(&file).expect("a file");
+    let after = fs::read_to_string(&file).expect("a file");
     assert!(after.starts_with(&whole) && lines(&file).len() == 2);
-    fs::write(&file, b"text\n").expect("written");
-    sweep("streams=1").assert_refusal(2, &["line 1 of ", " is no record: choose another file"]);
-    assert_eq!(fs::read(&file).expect("a file"), b"text\n", "what is no sweep is not touched");
+    let other = whole.replace("127.0.0.1:", "127.0.0.2:");
+    fs::write(&file, other).expect("written");
+    sweep("streams=1").assert_refusal(2, &["the file is of a sweep with 127.0.0.2"]);
+    for text in ["text\n", "text", "{}"] {
+        fs::write(&file, text).expect("written");
+        sweep("streams=1").assert_refusal(2, &["line 1 of ", " is no record: choose another file"]);
+        assert_eq!(fs::read_to_string(&file).expect("a file"), text, "what is no sweep is kept");
+    }
 }
 
 #[test]
@@ -242,6 +247,13 @@ fn a_point_that_fails_is_told_and_the_others_are_measured() {
     assert_eq!(finished.code, Some(1), "{finished:?}");
     let rows = finished.stdout.lines().filter(|line| line.contains("bit/s ")).count();
     assert_eq!(rows, 2, "{finished:?}");
+    let json = run(client_of(&server, "sweep", &format!("{options} --json -q")));
+    assert_eq!(json.code, Some(1), "{json:?}");
+    let set = json.json();
+    assert_eq!(
+        (set["error"]["kind"].as_str(), crate::support::list(&set["records"]).len()),
+        (Some("failed"), 2)
+    );
     let told = "linerate: 1 of the points failed; streams 4: ";
     assert!(finished.stderr.contains(told) && finished.stderr.contains("[3/3]"), "{finished:?}");
     drop(server);
@@ -268,6 +280,8 @@ fn what_is_no_sweep_is_one_sentence() {
         ("--over streams --fastest", "type --over engine"),
         ("--over streams --unit m", "leave --unit out"),
         ("--over streams --resume", "--output"),
+        ("--over streams -o /dev/null --resume", "/dev/null is no file"),
+        ("--over streams -o /dev/null", "/dev/null exists"),
         ("", "--over"),
         ("--over streams -o /nonexistent/file", "cannot write /nonexistent/file"),
     ] {

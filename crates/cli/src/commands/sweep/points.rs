@@ -186,8 +186,9 @@ fn end(flags: &SweepFlags, count: usize) -> Result<Option<End>, UsageError> {
             "{count} points of {least} do not fit --budget: choose {seconds}s or fewer points"
         )));
     }
-    let each =
-        amount.time.unwrap_or_else(|| (budget / count * 19 / 20 - around).clamp(SHORTEST, LONGEST));
+    let each = amount.time.unwrap_or_else(|| {
+        (budget / count * 19 / 20).saturating_sub(around).clamp(SHORTEST, LONGEST)
+    });
     Ok(Some(End::Time(Duration::from_millis(u64::try_from(each.as_millis()).unwrap_or(0)))))
 }
 

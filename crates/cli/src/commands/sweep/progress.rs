@@ -8,11 +8,10 @@ use measurement::TestRecord;
 use measurement::outcome::Ending;
 use measurement::units::show_time;
 
-use crate::progress::{Detail, Progress};
-
 /// Tells of points, of which there are so many, how they ended and how much time is left.
 pub(super) struct SweepProgress {
-    tests: Progress,
+    /// What shows the test that runs.
+    tests: Box<dyn Monitor>,
     is_quiet: bool,
     /// Titles of the points, in the order in which they run.
     titles: Vec<String>,
@@ -26,12 +25,18 @@ pub(super) struct SweepProgress {
 }
 
 impl SweepProgress {
-    pub(super) fn new(detail: Detail, titles: Vec<String>, planned: Duration) -> Self {
-        let tests = Progress::new(detail).of(titles.len());
+    /// For points with these titles, which are planned to take so long together. `tests` shows the
+    /// test that runs; quiet: no line tells of a point.
+    pub(super) fn new(
+        tests: Box<dyn Monitor>,
+        is_quiet: bool,
+        titles: Vec<String>,
+        planned: Duration,
+    ) -> Self {
         let count = u32::try_from(titles.len()).unwrap_or(u32::MAX).max(1);
         Self {
             tests,
-            is_quiet: detail == Detail::Quiet,
+            is_quiet,
             titles,
             ended: 0,
             begun: Instant::now(),

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -38,32 +38,35 @@ impl Store {
         } else {
             options.create_new(true).open(path)
         };
-        let mut file = opened.map_err(|error| refused(path, &error))?;
-        let mut bytes = Vec::new();
-        let most = report::import::MOST_BYTES;
-        let read = (&file).take(most + 1).read_to_end(&mut bytes);
-        read.with_context(|| format!("cannot read {}", path.display()))?;
-        if bytes.len() as u64 > most {
-            let text = format!("{} is too long: choose another file", path.display());
-            return Err(UsageError(text).into());
-        }
+        let file = opened.map_err(|error| refused(path, &error))?;
+        let bytes = read(&file, path)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let (records, mut length) = (records(path, &bytes[..whole])?, whole as u64);
-        let mut store =
-            Self { path: path.to_owned(), rows: 0, length, records, file: file.try_clone()? };
-        // Of a line without an end all may be there but that.
-        if let Ok(last) = record::read(&bytes[whole..]) {
-            if last.records.len() == 1 && !bytes[whole..].is_empty() {
-                file.write_all_at(b"\n", bytes.len() as u64).map_err(|error| store.full(&error))?;
-                length = bytes.len() as u64 + 1;
-                store.records.extend(last.records);
-            }
-        }
-        file.set_len(length).map_err(|error| store.full(&error))?;
-        file.flush().and_then(|()| sync(&file, path)).map_err(|error| store.full(&error))?;
-        store.length = length;
+        let (lines, rest) = bytes.split_at(whole);
+        let records = records(path, lines)?;
+        let (path, length, rows) = (path.to_owned(), whole as u64, 0);
+        let mut store = Self { path, file, length, rows, records };
+        store.end_last_line(rest)?;
+        sync(&store.file, &store.path).map_err(|error| store.full(&error))?;
         store.rows = u32::try_from(store.records.len()).unwrap_or(u32::MAX);
         Ok(store)
+    }
+
+    /// Keeps a last line that lacks only its end, and cuts off a part of one.
+    fn end_last_line(&mut self, rest: &[u8]) -> anyhow::Result<()> {
+        let is_part = rest.starts_with(BEGIN) || BEGIN.starts_with(rest);
+        if !is_part {
+            return Err(no_record(&self.path, self.records.len() + 1).into());
+        }
+        let last =
+            record::read(rest).ok().filter(|set| !rest.is_empty() && !set.records.is_empty());
+        if let Some(last) = last {
+            let end = self.length + rest.len() as u64;
+            let written = self.file.write_all_at(b"\n", end);
+            written.map_err(|error| self.full(&error))?;
+            self.length = end + 1;
+            self.records.extend(last.records);
+        }
+        self.file.set_len(self.length).map_err(|error| self.full(&error))
     }
 
     /// Appends a record, and waits until it is on the disk. If that fails, all lines before are
@@ -99,20 +102,38 @@ fn refused(path: &Path, error: &io::Error) -> UsageError {
     })
 }
 
+/// All of a file that may be that of a sweep.
+fn read(file: &File, path: &Path) -> anyhow::Result<Vec<u8>> {
+    let name = path.display();
+    if !file.metadata().is_ok_and(|found| found.is_file()) {
+        return Err(UsageError(format!("{name} is no file: choose another")).into());
+    }
+    let mut bytes = Vec::new();
+    let most = report::import::MOST_BYTES;
+    let read = file.take(most + 1).read_to_end(&mut bytes);
+    read.with_context(|| format!("cannot read {name}"))?;
+    if bytes.len() as u64 > most {
+        return Err(UsageError(format!("{name} is too long: choose another file")).into());
+    }
+    Ok(bytes)
+}
+
 /// The records in whole lines.
-fn records(path: &Path, bytes: &[u8]) -> Result<Vec<TestRecord>, UsageError> {
+fn records(path: &Path, lines: &[u8]) -> Result<Vec<TestRecord>, UsageError> {
     let mut records = Vec::new();
-    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+    for (number, line) in lines.split(|byte| *byte == b'\n').enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let of_line = record::read(line).map_err(|_| {
-            let (file, number) = (path.display(), number + 1);
-            UsageError(format!("line {number} of {file} is no record: choose another file"))
-        })?;
+        let of_line = record::read(line).map_err(|_| no_record(path, number + 1))?;
         records.extend(of_line.records);
     }
     Ok(records)
+}
+
+fn no_record(path: &Path, line: usize) -> UsageError {
+    let file = path.display();
+    UsageError(format!("line {line} of {file} is no record: choose another file"))
 }
 
 /// The file and its name in the folder are on the disk (fsync(2)).
@@ -121,3 +142,6 @@ fn sync(file: &File, path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
 }
+
+/// With which each line begins.
+const BEGIN: &[u8] = b"{\"event\":";
