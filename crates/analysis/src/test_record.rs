@@ -89,20 +89,6 @@ pub(crate) fn tcp() -> TestRecord {
     record
 }
 
-/// TCP from an iperf3, which says of itself only how many segments it sent again.
-pub(crate) fn tcp_from_iperf3(retransmits: u64) -> TestRecord {
-    let mut record = record(Transport::Tcp, Direction::Receive);
-    record.streams[0].sender = false;
-    record.reported = PeerReport::default();
-    record.hosts.truncate(1);
-    record.pulses[0].sender = false;
-    let last = record.samples.last_mut().and_then(|sample| sample.streams[0].tcp.as_mut());
-    let last = last.expect("TCP");
-    (last.segment, last.min_rtt_micros, last.receiver_rtt_micros) = (1_448, 20_000, 20_000);
-    record.outcome.directions[0].retransmits = Some(retransmits);
-    record
-}
-
 /// TCP at the rate asked.
 pub(crate) fn tcp_at_a_rate() -> TestRecord {
     let mut record = tcp();

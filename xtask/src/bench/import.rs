@@ -106,7 +106,10 @@ fn heading(port: u16) -> String {
     )
 }
 
-const LOGS: [(&str, fn(usize) -> String); 3] = [
+/// A log by the least number of its bytes.
+type Log = fn(usize) -> String;
+
+const LOGS: [(&str, Log); 3] = [
     ("one long run", long_run),
     ("runs between other lines", other_lines),
     ("short runs", short_runs),

@@ -1,5 +1,6 @@
 //! Devices of known properties, for tests: trials of a search on them need no time.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -118,8 +119,9 @@ impl Found {
     pub(super) fn told(&self) -> String {
         let mut text = String::new();
         for one in &self.trials {
-            text += &format!(
-                "{} {} {:.3} s: {} arrive, {:.4} lost, {:.4} s late\n",
+            _ = writeln!(
+                text,
+                "{} {} {:.3} s: {} arrive, {:.4} lost, {:.4} s late",
                 one.purpose,
                 one.intended,
                 one.duration.as_secs_f64(),
@@ -130,7 +132,7 @@ impl Found {
         }
         for one in &self.results {
             let (lower, upper) = (one.lower, one.upper);
-            text += &format!("{} {lower:?}..{upper:?} {:?}\n", one.goal.loss_ratio, one.end);
+            _ = writeln!(text, "{} {lower:?}..{upper:?} {:?}", one.goal.loss_ratio, one.end);
         }
         text
     }

@@ -4,6 +4,8 @@
 //! `tests/transcripts` has what real programs of many versions printed, `NAME.client.txt` and
 //! `NAME.server.txt`. [`shapes`] does to it what mail, terminals, logs and pages do.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads its files")]
+
 mod shapes;
 mod wrong;
 

@@ -35,7 +35,8 @@ const OF_TEXT: [Shape; 22] = [
     ("times of ts(1)", |text| each(text, |line| format!("Nov 25 01:57:30 {line}"))),
     ("numbered lines", |text| {
         let lines = text.lines().enumerate();
-        lines.map(|(at, line)| format!("{:>4}  {line}\n", at + 1)).collect()
+        let lines: Vec<_> = lines.map(|(at, line)| format!("{:>4}  {line}", at + 1)).collect();
+        lines.join("\n") + "\n"
     }),
     ("spaces of a web page", |text| text.replace("  ", "\u{a0} ")),
     ("thin spaces", |text| text.replace("  ", "\u{202f} ")),
