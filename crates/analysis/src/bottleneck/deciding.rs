@@ -16,7 +16,7 @@ pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
         return match first {
             // The server or the path: either tells.
             None | Some(RuleId::UdpPathLoss | RuleId::TcpPathLoss | RuleId::CpuSaturated)
-                if silent_end(case).is_some() =>
+                if is_of_an_end(case) =>
             {
                 format!("{missing}, or --observe a router on the path")
             }
@@ -58,6 +58,11 @@ pub(super) fn missing_evidence(case: &Case<'_>) -> Option<String> {
          kernel.perf_event_paranoid=1",
         words::host(&role)
     ))
+}
+
+/// Whether what is missing is what an end would tell of itself.
+fn is_of_an_end(case: &Case<'_>) -> bool {
+    silent_end(case).is_some() && case.flows().iter().all(|flow| flow.arrived().is_some())
 }
 
 /// An end that says nothing of itself, the server first.

@@ -72,8 +72,10 @@ impl Point {
     pub(super) fn loss(&self, goal: &SearchGoal) -> f64 {
         // A datagram more or less, and a sender that ends late, tell nothing in a short trial.
         let seconds = self.duration.as_secs_f64().max(f64::MIN_POSITIVE);
-        let datagrams = self.datagrams.map_or(0.0, |all| FEW_DATAGRAMS / all.max(1) as f64);
-        let unsure = OFFERED_LATE.as_secs_f64() / seconds + datagrams;
+        let bytes = self.load as f64 / 8.0 * seconds;
+        let block = || BLOCK_OF_TCP + SEGMENTS_OF_TCP / bytes.max(1.0);
+        let piece = self.datagrams.map_or_else(block, |all| 1.0 / all.max(1) as f64);
+        let unsure = OFFERED_LATE.as_secs_f64() / seconds + FEW_DATAGRAMS * piece;
         let is_short = self.unoffered > unsure.max(goal.width_ratio * OFFERED);
         let unoffered = if is_short { self.unoffered } else { 0.0 };
         1.0 - (1.0 - self.lost.min(1.0)) / (1.0 + self.queued) * (1.0 - unoffered)
@@ -241,6 +243,10 @@ const OFFERED: f64 = 0.25;
 /// A sender may end as much later than it was to.
 const OFFERED_LATE: Duration = Duration::from_millis(2);
 const FEW_DATAGRAMS: f64 = 2.0;
+/// A block of TCP, as a share of a trial, and the bytes of the segments of two streams, which no block
+/// is shorter than.
+const BLOCK_OF_TCP: f64 = 1.0 / 400.0;
+const SEGMENTS_OF_TCP: f64 = 2.0 * 1_448.0;
 /// Of the intended load: not offered.
 const NOT_OFFERED: f64 = 0.001;
 /// Of what was offered: an overload loses, or queues, at least that.

@@ -8,8 +8,8 @@ use analysis::search::{NextTrial, SearchLimits, ThroughputSearch, limit, remarks
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::{
-    BitRate, End, GoalResult, Pacing, RateSearch, RateSearchEnd, RateTrial, SearchGoal,
-    SearchLimit, SearchRecord, SearchTrial, TestPlan, TestRecord, TrialPurpose,
+    BitRate, ByteSize, End, GoalResult, Pacing, RateSearch, RateSearchEnd, RateTrial, SearchGoal,
+    SearchLimit, SearchRecord, SearchTrial, TestPlan, TestRecord, Transport, TrialPurpose,
 };
 
 use super::{Next, Purpose, Row, Search, Task, Trial};
@@ -102,6 +102,9 @@ impl Throughput {
         draft.options.rate = Some(BitRate::from_bits_per_second(each.max(1)));
         // What a stall held up is sent later: else the offered load would be below the intended one.
         draft.options.pacing = Pacing::Repay;
+        if draft.transport == Transport::Tcp && draft.options.block.is_none() {
+            draft.options.block = Some(fine_block(each, due.duration));
+        }
         draft.end = End::Time(Duration::from_millis(millis(due.duration)));
         let row = Row::of_plan(draft.check().ok()?);
         Some(Task { row, purpose: Purpose::Result { run: 0, of: 1 } })
@@ -194,9 +197,20 @@ const DEVIATIONS: [&str; 6] = [
     "a failed trial that its stamp calls disturbed is repeated, twice a load and eight times in all",
 ];
 
+/// A block of TCP of which four hundred are sent at a rate in bit/s: a sender that paces whole
+/// blocks is late or early by one.
+fn fine_block(rate: u64, duration: Duration) -> ByteSize {
+    let bytes = (rate / 8).saturating_mul(millis(duration)) / 1_000;
+    ByteSize::from_bytes((bytes / 400).clamp(SEGMENT, MOST))
+}
+
+/// Payload of a segment of Ethernet, and the usual block of TCP, in bytes.
+const SEGMENT: u64 = 1_448;
+const MOST: u64 = 128 << 10;
+
 #[cfg(test)]
 mod tests {
-    use measurement::{GoalEnd, RuleId, Transport};
+    use measurement::{GoalEnd, RuleId};
 
     use super::*;
     use crate::search::tests::{failed, plan, run, udp};

@@ -68,7 +68,7 @@ const WITHOUT_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{options}{after-hel
 const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-help}";
 
 /// Commands for which a screen has no room: `--help` alone lists them.
-const SELDOM: [&str; 6] = ["show", "tag", "export", "capture", "completions", "man"];
+const SELDOM: [&str; 7] = ["calc", "show", "tag", "export", "capture", "completions", "man"];
 
 const SCREENS: [Screen; 7] = [
     Screen {
@@ -80,7 +80,6 @@ Examples:
   linerate serve                    on one host
   linerate test 10.0.0.2            on the other: TCP and UDP, send and receive
   linerate diagnose 10.0.0.2        what limits it, and what to change
-  linerate iperf3 -c 10.0.0.2 -J    as iperf3
 Options of a command: linerate test -h; all commands, with exit codes: --help",
     },
     Screen {
