@@ -18,6 +18,9 @@ pub(crate) enum State {
 
 /// What the file of a connection is.
 pub(crate) fn state(connection: &Connection) -> rusqlite::Result<State> {
+    // One look: between two of them another process may make the tables.
+    let _one =
+        connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()?;
     let number = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id")?;
     let steps = number("PRAGMA user_version")?;
