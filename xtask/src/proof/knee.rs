@@ -165,7 +165,7 @@ fn collapse(under_test: &UnderTest, name: &'static str) -> Result<Outcome> {
     let topology = Topology::router(&LinkSpec::default())?;
     let (near, _) = topology.router_ends()?;
     for words in [
-        "-j RATEEST --rateest-name load --rateest-interval 250ms --rateest-ewmalog 250ms",
+        "-j RATEEST --rateest-name load --rateest-interval 250ms --rateest-ewmalog 500ms",
         "-m rateest --rateest load --rateest-gt --rateest-bps 60mbit \
          -m statistic --mode random --probability 0.7 -j DROP",
     ] {

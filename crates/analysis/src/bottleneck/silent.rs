@@ -161,7 +161,7 @@ impl Arrivals<'_> {
         steps.len() >= FEW && deviation <= SHAPED * mean
     }
 
-    /// What arrived in each step of the second half of the result, but for the last.
+    /// Bytes that arrived in each step of the second half of the result, the last step left out.
     fn steps(&self) -> &[u64] {
         let pulse = self.record.pulses.iter().find(|pulse| !pulse.sender);
         let steps = pulse.map_or(&[][..], |pulse| pulse.bytes.as_slice());

@@ -11,7 +11,7 @@ pub struct Goodput {
     pub mtu: Mtu,
     /// Payload of a packet.
     pub payload: ByteSize,
-    /// What a packet takes on the line, with preamble and gap.
+    /// Bytes of a packet on the line, preamble and interpacket gap included.
     pub on_line: ByteSize,
     /// Payload as a share of what the line carries, 0 to 1.
     pub share: f64,

@@ -22,7 +22,7 @@ pub struct Packets {
     pub pages: PerSecond,
 }
 
-/// What a rate counts of each frame.
+/// Layer whose bytes a rate counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layer {
     /// All that a link carries: frames, preambles and the gaps between them, as the speed of a link

@@ -4,7 +4,7 @@ use measurement::comparison::{EffectSize, RatioInterval};
 
 use super::student;
 
-/// Of pairs of runs, before and after: Student's t of the differences. None: there are fewer than
+/// Effect over pairs of runs, before and after, by Student's t of their differences. None: there are fewer than
 /// three pairs.
 pub(super) fn paired(pairs: &[(f64, f64)], level: f64) -> Option<EffectSize> {
     let differences: Vec<_> = pairs.iter().map(|(before, after)| after - before).collect();
@@ -17,7 +17,7 @@ pub(super) fn paired(pairs: &[(f64, f64)], level: f64) -> Option<EffectSize> {
     Some(effect(mean(&differences)?, error * student::two_sided(level, freedom)))
 }
 
-/// Of runs that belong to no pairs: Welch's t, with the degrees of freedom of F. E. Satterthwaite
+/// Effect over runs that belong to no pairs, by Welch's t, with the degrees of freedom of F. E. Satterthwaite
 /// (Biometrics Bulletin 2, 1946; B. L. Welch: Biometrika 34, 1947). None: a side has fewer than two
 /// runs.
 pub(super) fn welch(before: &[f64], after: &[f64], level: f64) -> Option<EffectSize> {

@@ -44,7 +44,7 @@ fn seconds(text: &str) -> Option<i64> {
     if digits.len() == DIGITS { digits.parse().ok() } else { None }
 }
 
-/// Of year, month, day, hour, minute and second.
+/// Number of digits of a date and time: year, month, day, hour, minute and second.
 const DIGITS: usize = 14;
 
 #[cfg(test)]

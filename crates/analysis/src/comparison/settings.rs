@@ -13,7 +13,7 @@ pub(super) fn kernels(records: &[TestRecord]) -> String {
     kernels.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// What differs, by name. A setting that has several values on one side shows all of them.
+/// Settings that differ, by name. A setting that has several values on one side shows all of them.
 pub(super) fn differences(before: &[TestRecord], after: &[TestRecord]) -> Vec<Difference> {
     let (before, after) = (settings(before), settings(after));
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -53,7 +53,7 @@ fn settings(records: &[TestRecord]) -> Settings {
     settings
 }
 
-/// What was asked for; not the rate that a search found, and the time that it left for the row.
+/// Settings of the plan; not the rate that a search found, and the time that it left for the row.
 fn plan(record: &TestRecord) -> Value {
     let mut plan = json::value(&*record.plan);
     if record.trials.rate.is_some() {
@@ -63,7 +63,7 @@ fn plan(record: &TestRecord) -> Value {
     plan
 }
 
-/// What the kernel says of the sockets, which need not be what was asked for.
+/// Settings of the sockets as the kernel reports them, which need not be what was asked for.
 fn add_streams(settings: &mut Settings, row: &str, record: &TestRecord) {
     for stream in &record.streams {
         let name = format!("streams of {row}");
@@ -79,7 +79,7 @@ fn add_streams(settings: &mut Settings, row: &str, record: &TestRecord) {
     }
 }
 
-/// Of an inventory what is set, and not what is counted.
+/// Settings of a host by its inventory, without its counters.
 fn add_host(settings: &mut Settings, host: &HostEvidence) {
     let name = match &host.role {
         Role::Here => "client",
@@ -122,6 +122,6 @@ fn add(settings: &mut Settings, name: &str, value: &Value) {
     settings.entry(name.to_owned()).or_default().insert(text);
 }
 
-/// What is no setting, and may be another whenever an interface or a queueing discipline is made.
+/// Attributes that are no settings, and may change whenever an interface or a queueing discipline is made.
 const PASSING: [&str; 7] =
     ["index", "addresses", "state", "attributes", "handle", "parent", "filter"];

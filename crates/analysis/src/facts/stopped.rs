@@ -29,8 +29,7 @@ pub(crate) const PAGE: Page = Page {
 /// For how long linerate on a host stood still, and not since a hypervisor had its CPU; none:
 /// the host does not report it.
 pub(crate) fn time(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<Duration> {
-    let asleep = Duration::try_from_secs_f64(host.evidence.still_seconds).ok();
-    let stood = asleep.max(in_turns(evidence, host))?;
+    let stood = stood(evidence, host)?;
     let stolen = steal::stolen(host).map_or(Duration::ZERO, |stolen| stolen.time);
     Some(stood.saturating_sub(stolen).saturating_sub(waiting(evidence, host)))
 }
@@ -42,12 +41,17 @@ pub(crate) fn waiting(evidence: &Evidence<'_>, host: &HostView<'_>) -> Duration 
     let crowd = others_cpu::crowd(evidence, host);
     let is_crowded = |crowd: &others_cpu::Crowd| crowd.taken.min(crowd.waited) >= NEARLY_ALL;
     let Some(crowd) = crowd.filter(is_crowded) else { return Duration::ZERO };
-    let asleep = Duration::try_from_secs_f64(host.evidence.still_seconds).ok();
-    let stood = asleep.max(in_turns(evidence, host)).unwrap_or_default();
-    stood.mul_f64(crowd.waited.min(1.0))
+    stood(evidence, host).unwrap_or_default().mul_f64(crowd.waited.min(1.0))
 }
 
-/// Of a CPU, and of the time.
+/// For how long linerate on a host neither ran nor was counted as waiting, asleep or in its turns;
+/// none: the host does not report it.
+fn stood(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<Duration> {
+    let asleep = Duration::try_from_secs_f64(host.evidence.still_seconds).ok();
+    asleep.max(in_turns(evidence, host))
+}
+
+/// Least CPU time of others, as a share of a CPU, and least share of the time in which tasks waited.
 const NEARLY_ALL: f64 = 0.90;
 
 /// How long the busiest worker of an end was in its turns without a CPU and without waiting

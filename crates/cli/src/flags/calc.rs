@@ -104,7 +104,7 @@ pub(crate) struct GoodputFlags {
 #[derive(Clone, Debug)]
 pub(crate) struct Mtus(pub(crate) Vec<u32>);
 
-/// What a rate counts.
+/// Layer whose bytes a rate counts.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum LayerFlag {
     /// Frames, preambles and gaps, as the speed of a link does

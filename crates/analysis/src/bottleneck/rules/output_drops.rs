@@ -58,7 +58,7 @@ fn is_lost_later(case: &Case<'_>, host: &HostView<'_>) -> bool {
     sent.any(|transfer| transfer.sent_again() * (1.0 - transfer.spurious()) >= LOST)
 }
 
-/// Of the bytes.
+/// Least share of the bytes that are sent again, and had not arrived, at which the path loses.
 const LOST: f64 = 0.001;
 /// Of the packets. A thousandth of loss already shows in a rate of TCP.
 const TOLERATED: f64 = 0.001;
