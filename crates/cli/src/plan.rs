@@ -44,7 +44,7 @@ fn check_contradictions(flags: &TestFlags) -> Result<(), UsageError> {
     let text = if stream.pacing.is_some() && !has_rate {
         "--pacing needs a rate: add -b RATE"
     } else if stream.pacing == Some(Pacing::Even) && flags.rows.tcp {
-        "--pacing even is for datagrams: type --udp, or --pacing smooth or repay"
+        "--pacing even is for datagrams: type --udp, or another --pacing"
     } else {
         return Ok(());
     };

@@ -92,7 +92,8 @@ pub(crate) enum PacingWait {
 pub struct Batch {
     /// How much later than its scheduled time the batch began.
     pub lateness: Duration,
-    /// The lateness if it was a stall, else zero. It is made up for by [`Pacing::Repay`] only.
+    /// The lateness if it was a stall, else zero. It is made up for by [`Pacing::Repay`]
+    /// and [`Pacing::Average`] only.
     pub stalled: Duration,
     /// Time whose blocks were given up because the sender is too slow for the rate.
     pub forgone: Duration,
@@ -211,7 +212,7 @@ impl Pacer {
     ) -> Result<usize, PacingWait> {
         let allowed = self.allowance(now, most).map_err(|due| match self.pacing {
             Pacing::Even => PacingWait::Exactly(due),
-            Pacing::Smooth | Pacing::Repay => PacingWait::Until(due),
+            Pacing::Smooth | Pacing::Repay | Pacing::Average => PacingWait::Until(due),
         })?;
         if let Some(batch) = self.take_begun() {
             statistics.note(&batch);
@@ -243,7 +244,8 @@ impl Pacer {
         let due = *self.due.get_or_insert(now.after(self.lead));
         let fresh = std::mem::take(&mut self.fresh);
         let late = now.since(due);
-        if !fresh || self.limits.interruption.is_none_or(|longest| late <= longest) {
+        let keeps_away = fresh && self.pacing != Pacing::Average;
+        if !keeps_away || self.limits.interruption.is_none_or(|longest| late <= longest) {
             return due;
         }
         self.held_up = late;
@@ -279,14 +281,16 @@ impl Pacer {
     fn excused(&self) -> Duration {
         match self.pacing {
             Pacing::Even => Duration::ZERO,
-            Pacing::Smooth | Pacing::Repay => self.span_of_batch() / burst_size::LEEWAY,
+            Pacing::Smooth | Pacing::Repay | Pacing::Average => {
+                self.span_of_batch() / burst_size::LEEWAY
+            }
         }
     }
 
     /// Delays the schedule by the time that is not to be made up for. Returns the part that is
     /// not due to a stall.
     fn give_up(&mut self, now: Timestamp, stalled: Duration) -> Duration {
-        if self.pacing == Pacing::Repay {
+        if matches!(self.pacing, Pacing::Repay | Pacing::Average) {
             return Duration::ZERO;
         }
         self.schedule.delay(stalled);
@@ -301,8 +305,12 @@ impl Pacer {
         self.schedule.span(self.batch.blocks(&self.schedule))
     }
 
-    /// The least time from the beginning of a batch of `count` blocks to the next.
+    /// The least time from the beginning of a batch of `count` blocks to the next; none where only
+    /// the mean counts.
     fn shortest(&self, count: usize) -> Duration {
+        if self.pacing == Pacing::Average {
+            return Duration::ZERO;
+        }
         let nanos =
             self.schedule.span(count).as_nanos() * 100 / u128::from(self.limits.catch_up_percent);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

@@ -21,11 +21,14 @@ pub enum Pacing {
     Even,
     /// Like [`Self::Smooth`], but the blocks of a stall are sent later, at 105 % of the rate.
     Repay,
+    /// As iperf3 does: the blocks of a stall are sent at once when it ends, so that the mean since the
+    /// start is the rate.
+    Average,
 }
 
 impl Pacing {
     /// All kinds of pacing, the default first.
-    pub const ALL: [Self; 3] = [Self::Smooth, Self::Even, Self::Repay];
+    pub const ALL: [Self; 4] = [Self::Smooth, Self::Even, Self::Repay, Self::Average];
 
     /// Name of the pacing on the command line, on the wire and in records.
     pub const fn name(self) -> &'static str {
@@ -33,6 +36,7 @@ impl Pacing {
             Self::Smooth => "smooth",
             Self::Even => "even",
             Self::Repay => "repay",
+            Self::Average => "average",
         }
     }
 

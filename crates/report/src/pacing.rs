@@ -29,7 +29,9 @@ fn stalls(report: &PacingReport) -> Option<String> {
     let stalls = if count == 1 { "1 stall" } else { &format!("{} stalls", group_thousands(count)) };
     let share = share(report.stalled, report.sending);
     (count > 0).then(|| match report.pacing {
-        Pacing::Repay => format!("{stalls}, {share} of the time, made up for later"),
+        Pacing::Repay | Pacing::Average => {
+            format!("{stalls}, {share} of the time, made up for later")
+        }
         Pacing::Smooth | Pacing::Even => {
             format!("{stalls}, {share} of the time, {outside} outside them")
         }

@@ -98,7 +98,7 @@ impl Cause {
                 percent(*waited)
             ),
             Self::Stalls(stalled) => format!(
-                "it stalled for {} of the time; stop other processes there, or use --pacing repay",
+                "it stalled for {} of the time; stop other processes there, or use --pacing average",
                 percent(*stalled)
             ),
             Self::Broken => "one of its streams failed; repeat the test".to_owned(),

@@ -289,6 +289,7 @@ fn pacings() -> impl TypedValueParser<Value = Pacing> {
             "Datagrams, not TCP, one by one to the microsecond: spins, which can take a whole CPU"
         }
         Pacing::Repay => "As smooth, but send later what a stall held up, at 105 % of the rate",
+        Pacing::Average => "As iperf3: what a stall held up goes at once when it ends",
     };
     PossibleValuesParser::new(
         Pacing::ALL.map(|pacing| PossibleValue::new(pacing.name()).help(describe(pacing))),

@@ -212,11 +212,16 @@ fn hop_limit(object: &Map<String, Value>) -> Option<u8> {
 /// More than there are roles.
 const MOST_ENGINES: usize = 8;
 
-/// What this crate does not know of, or what has no rate to keep, is left at the default.
+/// A plain iperf3 keeps the mean. What this crate does not know of, or what has no rate to keep, is
+/// left at the default.
 fn pacing(object: &Map<String, Value>) -> Pacing {
     let paced = json::unsigned(object, "bandwidth").is_some_and(|rate| rate > 0);
-    let name = object.get("linerate").and_then(|value| value.get("pacing")?.as_str());
-    name.filter(|_| paced).and_then(Pacing::named).unwrap_or_default()
+    if !paced {
+        return Pacing::default();
+    }
+    let Some(extension) = object.get("linerate") else { return Pacing::Average };
+    let name = extension.get("pacing").and_then(Value::as_str);
+    name.and_then(Pacing::named).unwrap_or_default()
 }
 
 fn put_options(
@@ -436,6 +441,9 @@ mod tests {
         let pacing = |value| read(&value).expect("readable").plan.options.pacing;
         let with = |name: &str| json!({ "bandwidth": 5, "linerate": { "pacing": name } });
         assert_eq!(pacing(with("repay")), Pacing::Repay);
+        assert_eq!(pacing(with("average")), Pacing::Average);
+        assert_eq!(pacing(json!({ "bandwidth": 5 })), Pacing::Average);
+        assert_eq!(pacing(json!({})), Pacing::Smooth);
         assert_eq!(pacing(with("as-a-newer-one-does")), Pacing::Smooth);
         assert_eq!(pacing(json!({ "linerate": { "pacing": "even" } })), Pacing::Smooth);
         assert_eq!(pacing(json!({ "bandwidth": 5, "linerate": { "pacing": 1 } })), Pacing::Smooth);

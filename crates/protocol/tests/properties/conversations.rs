@@ -158,7 +158,7 @@ fn plan() -> impl Strategy<Value = TestPlan> {
 
 /// Each of them at some rates.
 fn paced_like(rate: BitRate) -> Pacing {
-    Pacing::ALL[usize::try_from(rate.bits_per_second() % 3).unwrap_or(0)]
+    Pacing::ALL[usize::try_from(rate.bits_per_second() % 4).unwrap_or(0)]
 }
 
 fn options() -> impl Strategy<Value = StreamOptions> {
@@ -211,8 +211,9 @@ pub(crate) fn asked() -> impl Strategy<Value = Parameters> {
         let mut asked = Parameters::new(&plan, block);
         if plain {
             let mut draft = PlanDraft::clone(&plan);
-            // An iperf3 knows but one, and no time to live.
-            draft.options.pacing = Pacing::default();
+            // An iperf3 knows but one, which keeps the mean, and no time to live.
+            let paced = draft.options.rate.map(|_| Pacing::Average);
+            draft.options.pacing = paced.unwrap_or_default();
             draft.options.hop_limit = None;
             asked = Parameters::new(&draft.check().expect("still valid"), block);
             asked.announcement = None;

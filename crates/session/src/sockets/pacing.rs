@@ -13,7 +13,7 @@ use super::{Opened, StreamSocket};
 pub(crate) fn arrange(options: &StreamOptions, block: ByteSize, opened: &[Opened]) -> PacingWay {
     let by_worker = match options.pacing {
         Pacing::Even => PacingWay::TimerAndSpin,
-        Pacing::Smooth | Pacing::Repay => PacingWay::Timer,
+        Pacing::Smooth | Pacing::Repay | Pacing::Average => PacingWay::Timer,
     };
     let mut senders = opened.iter().filter(|one| one.sender).peekable();
     // A burst that was asked must not be spread.
@@ -39,10 +39,12 @@ fn pace_tcp(socket: &TcpStream, options: &StreamOptions) -> bool {
 }
 
 /// The kernel spaces datagrams only where they leave through fq (tc-fq(8)): those of one
-/// batch, while the worker keeps the rate. Even spacing is the worker's work.
+/// batch, while the worker keeps the rate. Even spacing is the worker's work; who keeps a mean sends
+/// faster after a stall.
 fn pace_udp(socket: &UdpSocket, options: &StreamOptions, block: ByteSize) -> bool {
     let (Some(rate), Ok(peer)) = (options.rate, socket.peer_addr()) else { return false };
-    if options.pacing == Pacing::Even || !leaves_through_fq(peer.ip()).unwrap_or(false) {
+    let is_spaced = matches!(options.pacing, Pacing::Smooth | Pacing::Repay);
+    if !is_spaced || !leaves_through_fq(peer.ip()).unwrap_or(false) {
         return false;
     }
     let bytes = on_wire(rate.bits_per_second() / 8, block.bytes(), peer.ip());

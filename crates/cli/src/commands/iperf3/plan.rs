@@ -146,14 +146,15 @@ fn options(flags: &Iperf3Flags, transport: Transport) -> StreamOptions {
     let is_tcp = transport == Transport::Tcp;
     let limited = |rate: BitRate| Some(rate).filter(|rate| rate.bits_per_second() > 0);
     let default_rate = if is_tcp { None } else { Some(UDP_RATE) };
+    let rate = flags.bitrate.map_or(default_rate, |bitrate| limited(bitrate.rate));
     StreamOptions {
         block: flags.length.filter(|length| length.bytes() > 0).or(if is_tcp {
             Some(TCP_BLOCK)
         } else {
             None
         }),
-        rate: flags.bitrate.map_or(default_rate, |bitrate| limited(bitrate.rate)),
-        pacing: Pacing::Smooth,
+        rate,
+        pacing: rate.map_or(Pacing::Smooth, |_| Pacing::Average),
         burst: flags.bitrate.and_then(|bitrate| bitrate.burst),
         socket_rate: flags.fq_rate.filter(|_| !flags.no_fq_socket_pacing).and_then(limited),
         window: flags.window.filter(|window| window.bytes() > 0),
