@@ -1,6 +1,6 @@
 //! `udp-path-loss`: datagrams are missing that no host dropped.
 
-use measurement::{Ledger, Role};
+use measurement::{BitRate, Ledger, RateSearch, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
@@ -37,8 +37,14 @@ fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
 
 fn on_the_path(case: &Case<'_>, flow: &Flow<'_>, ledger: &Ledger) -> Found {
     let part = share(ledger.remainder, ledger.lost());
+    let steady = case.search().and_then(steady_loss);
     let found = if ledger.receiver_told && ledger.sender_told && part >= 0.5 {
         Found::limit("packet loss on the path")
+    } else if let Some((slowest, least)) = steady.filter(|_| part >= 0.5) {
+        Found::limit(unsure(ledger)).seen(format!(
+            "a trial of {slowest} lost {} as well: no socket overflows at so low a rate",
+            percent(least)
+        ))
     } else {
         Found::candidate(unsure(ledger))
     };
@@ -59,6 +65,18 @@ fn on_the_path(case: &Case<'_>, flow: &Flow<'_>, ledger: &Ledger) -> Found {
              (-b)"
         },
     )
+}
+
+/// The lowest rate of a search, and the share that was lost there, if it is so low that a socket of
+/// usual size holds what arrives while its reader is late, and higher rates lost no more.
+fn steady_loss(search: &RateSearch) -> Option<(BitRate, f64)> {
+    let slowest = search.trials.iter().min_by_key(|trial| trial.asked)?;
+    let most = search.trials.iter().map(|trial| trial.loss).fold(0.0, f64::max);
+    let fastest = search.trials.iter().map(|trial| trial.asked).max()?;
+    let apart = fastest.bits_per_second() as f64 / slowest.asked.bits_per_second().max(1) as f64;
+    let is_steady = search.trials.len() >= FEW && apart >= APART && slowest.loss * ALIKE >= most;
+    let is_steady = is_steady && slowest.loss >= MUCH && slowest.asked.bits_per_second() <= SLOW;
+    is_steady.then_some((slowest.asked, slowest.loss))
 }
 
 fn missing(ledger: &Ledger) -> String {
@@ -83,6 +101,16 @@ fn unsure(ledger: &Ledger) -> &'static str {
     }
 }
 
+/// Trials of a search, at rates so many times apart, whose loss differs by no more than this factor.
+const FEW: usize = 3;
+const APART: f64 = 2.0;
+const ALIKE: f64 = 2.0;
+/// Least share of the datagrams that a trial of some hundred of them shows.
+const MUCH: f64 = 0.05;
+/// In bit/s. A socket of 212,992 bytes (socket(7), net.core.rmem_default) holds a quarter of a second
+/// of it.
+const SLOW: u64 = 6_500_000;
+
 /// Of all datagrams. To be calibrated.
 const TOLERATED: f64 = 0.000_1;
 
@@ -93,3 +121,30 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
         crate::test_record::lose(record, 5_000);
         crate::test_record::drop_in_sockets(record, 5_000);
     });
+
+#[cfg(test)]
+mod tests {
+    use measurement::{RateSearchEnd, RateTrial};
+
+    use super::*;
+
+    #[test]
+    fn loss_that_does_not_fall_with_the_rate_is_of_no_socket() {
+        let search = |losses: [f64; 3]| RateSearch {
+            held: BitRate::from_bits_per_second(3_000_000),
+            end: RateSearchEnd::Loss,
+            floor: None,
+            trials: [10_000_000, 6_500_000, 4_000_000]
+                .map(BitRate::from_bits_per_second)
+                .into_iter()
+                .zip(losses)
+                .map(|(asked, loss)| RateTrial { asked, sent: asked, arrived: asked, loss })
+                .collect(),
+            above: None,
+        };
+        let slowest = BitRate::from_bits_per_second(4_000_000);
+        assert_eq!(steady_loss(&search([0.28, 0.18, 0.2])), Some((slowest, 0.2)));
+        assert_eq!(steady_loss(&search([0.5, 0.2, 0.05])), None, "a queue or a socket overflows");
+        assert_eq!(steady_loss(&search([0.02, 0.02, 0.02])), None, "too little to tell");
+    }
+}
