@@ -3,7 +3,6 @@
 {
   lib,
   rustPlatform,
-  cmake,
   installShellFiles,
 }:
 
@@ -22,11 +21,8 @@ rustPlatform.buildRustPackage {
   ];
 
   nativeBuildInputs = [
-    cmake
     installShellFiles
   ];
-  # cmake is for a crate, not for this.
-  dontUseCmakeConfigure = true;
 
   # The tests want namespaces and programs to compare with, which a builder has not.
   doCheck = false;

@@ -3,12 +3,11 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use aws_lc_rs::rsa::{
-    OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, Pkcs1PublicEncryptingKey, PublicEncryptingKey,
-};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use linerate_authentication::{Padding, PrivateKey, Refusal, TokenVerifier, UserName, Users};
+use rsa::pkcs8::DecodePublicKey;
+use sha1::Sha1;
 
 /// Whether a token admits, which it must do once; a refusal must not change.
 pub fn admits(token: &str, padding: Padding) -> bool {
@@ -80,28 +79,21 @@ fn alice() -> UserName {
 }
 
 /// The public key in the library's own words: the crate seals no form but its own.
-struct Key {
-    oaep: OaepPublicEncryptingKey,
-    pkcs1: Pkcs1PublicEncryptingKey,
-}
+struct Key(rsa::PublicKey);
 
 impl Key {
     fn new() -> Self {
         let base64: String = PUBLIC_KEY.lines().filter(|line| !line.starts_with("-----")).collect();
         let der = STANDARD.decode(base64).expect("PEM is base64");
-        let key = PublicEncryptingKey::from_der(&der).expect("a public key");
-        let oaep = OaepPublicEncryptingKey::new(key.clone()).expect("a public key");
-        Self { oaep, pkcs1: Pkcs1PublicEncryptingKey::new(key).expect("a public key") }
+        Self(rsa::PublicKey::from_public_key_der(&der).expect("a public key"))
     }
 
     fn sealed(&self, form: &[u8], padding: Padding) -> Option<Vec<u8>> {
-        let mut sealed = vec![0; self.oaep.ciphertext_size()];
         match padding {
-            Padding::Oaep => self.oaep.encrypt(&OAEP_SHA1_MGF1SHA1, form, &mut sealed, None),
-            Padding::Pkcs1 => self.pkcs1.encrypt(form, &mut sealed),
+            Padding::Oaep => self.0.oaep_encrypt::<Sha1>(form),
+            Padding::Pkcs1 => self.0.pkcs1v15_encrypt(form),
         }
-        .ok()?;
-        Some(sealed)
+        .ok()
     }
 }
 

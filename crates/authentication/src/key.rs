@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use aws_lc_rs::encoding::AsDer;
-use aws_lc_rs::error::Unspecified;
-use aws_lc_rs::rsa::{
-    KeyPair, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, OaepPublicEncryptingKey,
-    Pkcs1PrivateDecryptingKey, Pkcs1PublicEncryptingKey, PrivateDecryptingKey, PublicEncryptingKey,
-};
 use pem::Pem;
+use rsa::errors::Result as Encryption;
+use rsa::pkcs1::DecodeRsaPrivateKey;
+use rsa::pkcs8::{DecodePrivateKey, DecodePublicKey};
+use rsa::traits::PublicKeyParts;
+use sha1::Sha1;
 use zeroize::Zeroizing;
 
 use crate::claim;
@@ -30,10 +29,7 @@ pub enum Padding {
 }
 
 /// The server's public RSA key, with which clients encrypt their user name and password to a token.
-pub struct PublicKey {
-    oaep: OaepPublicEncryptingKey,
-    pkcs1: Pkcs1PublicEncryptingKey,
-}
+pub struct PublicKey(rsa::PublicKey);
 
 impl PublicKey {
     /// Reads a public RSA key from the first PEM block `PUBLIC KEY` of `text` (RFC 7468, section
@@ -44,13 +40,8 @@ impl PublicKey {
     /// [`AuthenticationError::UnfitKey`].
     pub fn from_pem(text: &str) -> Result<Self, AuthenticationError> {
         let block = find(text, &[PUBLIC])?.ok_or(AuthenticationError::NoPublicKey)?;
-        let key = PublicEncryptingKey::from_der(block.contents()).ok();
-        key.and_then(|key| Self::new(&key).ok()).ok_or(AuthenticationError::UnfitKey)
-    }
-
-    fn new(key: &PublicEncryptingKey) -> Result<Self, Unspecified> {
-        let oaep = OaepPublicEncryptingKey::new(key.clone())?;
-        Ok(Self { oaep, pkcs1: Pkcs1PublicEncryptingKey::new(key.clone())? })
+        let key = rsa::PublicKey::from_public_key_der(block.contents()).ok();
+        key.filter(is_fit).map(Self).ok_or(AuthenticationError::UnfitKey)
     }
 
     /// Encrypts user name, password and time to a token in base64, which a server accepts once.
@@ -70,20 +61,20 @@ impl PublicKey {
         encrypted.map(|encrypted| encrypted.write()).map_err(|_| AuthenticationError::Encrypt)
     }
 
+    /// The longest plaintext, in bytes.
     fn most_bytes(&self, padding: Padding) -> usize {
-        match padding {
-            Padding::Oaep => self.oaep.max_plaintext_size(&OAEP_SHA1_MGF1SHA1),
-            Padding::Pkcs1 => self.pkcs1.max_plaintext_size(),
-        }
+        self.0.size().saturating_sub(match padding {
+            Padding::Oaep => OAEP_BYTES,
+            Padding::Pkcs1 => PKCS1_BYTES,
+        })
     }
 
-    fn encrypt(&self, form: &[u8], padding: Padding) -> Result<EncryptedToken, Unspecified> {
-        let mut encrypted = vec![0; self.oaep.ciphertext_size()];
-        match padding {
-            Padding::Oaep => self.oaep.encrypt(&OAEP_SHA1_MGF1SHA1, form, &mut encrypted, None)?,
-            Padding::Pkcs1 => self.pkcs1.encrypt(form, &mut encrypted)?,
+    fn encrypt(&self, form: &[u8], padding: Padding) -> Encryption<EncryptedToken> {
+        let encrypted = match padding {
+            Padding::Oaep => self.0.oaep_encrypt::<Sha1>(form),
+            Padding::Pkcs1 => self.0.pkcs1v15_encrypt(form),
         };
-        Ok(EncryptedToken::new(encrypted))
+        encrypted.map(EncryptedToken::new)
     }
 }
 
@@ -101,10 +92,7 @@ fn check_room(bytes: usize, most_bytes: usize) -> Result<(), AuthenticationError
 }
 
 /// The server's private RSA key, with which it decrypts tokens; wiped from memory on drop.
-pub struct PrivateKey {
-    oaep: OaepPrivateDecryptingKey,
-    pkcs1: Pkcs1PrivateDecryptingKey,
-}
+pub struct PrivateKey(rsa::PrivateKey);
 
 impl PrivateKey {
     /// Reads a private RSA key from the first PEM block `PRIVATE KEY` (PKCS#8; RFC 7468, section
@@ -120,36 +108,27 @@ impl PrivateKey {
             return Err(AuthenticationError::EncryptedKey);
         }
         let key = decode(block);
-        key.and_then(|key| Self::new(&key).ok()).ok_or(AuthenticationError::UnfitKey)
-    }
-
-    fn new(key: &PrivateDecryptingKey) -> Result<Self, Unspecified> {
-        let oaep = OaepPrivateDecryptingKey::new(key.clone())?;
-        Ok(Self { oaep, pkcs1: Pkcs1PrivateDecryptingKey::new(key.clone())? })
+        key.filter(is_fit).map(Self).ok_or(AuthenticationError::UnfitKey)
     }
 
     /// Length of the key's ciphertexts in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.oaep.key_size_bytes()
+        self.0.size()
     }
 
     /// The plaintext; `None` on any failure, without a reason, since a reason would be an
-    /// oracle.
+    /// oracle. Of wrong PKCS1 padding it is bytes that say nothing (implicit rejection,
+    /// draft-irtf-cfrg-rsa-guidance).
     pub(crate) fn decrypt(
         &self,
         encrypted: &EncryptedToken,
         padding: Padding,
     ) -> Option<Zeroizing<Vec<u8>>> {
-        let mut form = Zeroizing::new(vec![0; self.bytes()]);
-        let opened = match padding {
-            Padding::Oaep => {
-                self.oaep.decrypt(&OAEP_SHA1_MGF1SHA1, encrypted.as_bytes(), &mut form, None)
-            }
-            Padding::Pkcs1 => self.pkcs1.decrypt(encrypted.as_bytes(), &mut form),
+        let form = match padding {
+            Padding::Oaep => self.0.oaep_decrypt::<Sha1>(encrypted.as_bytes()),
+            Padding::Pkcs1 => self.0.pkcs1v15_decrypt(encrypted.as_bytes()),
         };
-        let bytes = opened.ok()?.len();
-        form.truncate(bytes);
-        Some(form)
+        form.ok().map(Zeroizing::new)
     }
 }
 
@@ -173,16 +152,24 @@ fn is_encrypted(block: &Pem) -> bool {
     marked || block.tag() == ENCRYPTED
 }
 
-fn decode(block: Pem) -> Option<PrivateDecryptingKey> {
+fn decode(block: Pem) -> Option<rsa::PrivateKey> {
     let is_pkcs1 = block.tag() == PKCS1;
     let der = Zeroizing::new(block.into_contents());
     if is_pkcs1 {
-        let pkcs8 = KeyPair::from_der(&der).ok()?.as_der().ok()?;
-        return PrivateDecryptingKey::from_pkcs8(pkcs8.as_ref()).ok();
+        return rsa::PrivateKey::from_pkcs1_der(&der).ok();
     }
-    PrivateDecryptingKey::from_pkcs8(&der).ok()
+    rsa::PrivateKey::from_pkcs8_der(&der).ok()
 }
 
+/// Whether a key is long enough to be safe, and no longer than a server has time for.
+fn is_fit(key: &impl PublicKeyParts) -> bool {
+    (2048..=8192).contains(&key.n().bit_width())
+}
+
+/// What OAEP with SHA-1 adds to a plaintext, in bytes (RFC 8017, section 7.1.1).
+const OAEP_BYTES: usize = 2 * 20 + 2;
+/// What PKCS1-v1_5 adds to a plaintext, in bytes (RFC 8017, section 7.2.1).
+const PKCS1_BYTES: usize = 11;
 const PUBLIC: &str = "PUBLIC KEY";
 const PKCS8: &str = "PRIVATE KEY";
 const PKCS1: &str = "RSA PRIVATE KEY";

@@ -1,8 +1,8 @@
 //! The encoding of a token: base64 of an RSA ciphertext, on one line.
 
-use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
 
 /// An encrypted token, as long as the key's modulus.
 pub(crate) struct EncryptedToken(Vec<u8>);
@@ -33,9 +33,7 @@ impl EncryptedToken {
     /// The token's key in the replay cache: a hash of the ciphertext, since base64 of the
     /// same bytes can be written in more than one way.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
-        let mut fingerprint = [0; 32];
-        fingerprint.copy_from_slice(digest(&SHA256, &self.0).as_ref());
-        fingerprint
+        Sha256::digest(&self.0).into()
     }
 }
 

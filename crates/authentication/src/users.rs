@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use aws_lc_rs::constant_time::verify_slices_are_equal;
-use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
+use ctutils::CtEq;
+use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::claim::Claim;
@@ -80,29 +80,29 @@ impl Account {
     }
 
     fn from_claim(claim: &Claim) -> Self {
-        Self::new(&claim.user, password_hash(claim).as_ref())
+        Self::new(&claim.user, &password_hash(claim))
     }
 
     fn new(user: &UserName, password_hash: &[u8]) -> Self {
         let mut account = Self([0; 2 * HASH_BYTES]);
         let (name, password) = account.0.split_at_mut(HASH_BYTES);
-        name.copy_from_slice(digest(&SHA256, user.as_str().as_bytes()).as_ref());
+        name.copy_from_slice(&Sha256::digest(user.as_str()));
         password.copy_from_slice(password_hash);
         account
     }
 
     fn equals(&self, other: &Self) -> bool {
-        verify_slices_are_equal(&self.0, &other.0).is_ok()
+        self.0.ct_eq(&other.0).into()
     }
 }
 
 /// iperf3's hash of a password: `{NAME}PASSWORD`, with the braces.
-fn password_hash(claim: &Claim) -> Digest {
-    let mut hash = Context::new(&SHA256);
+fn password_hash(claim: &Claim) -> [u8; HASH_BYTES] {
+    let mut hash = Sha256::new();
     for part in ["{", claim.user.as_str(), "}", claim.password.as_str()] {
-        hash.update(part.as_bytes());
+        hash.update(part);
     }
-    hash.finish()
+    hash.finalize().into()
 }
 
 /// Decodes a SHA-256 in hexadecimal digits.

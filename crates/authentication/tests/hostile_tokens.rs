@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use aws_lc_rs::rsa::{
-    OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, Pkcs1PublicEncryptingKey, PublicEncryptingKey,
-};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use linerate_authentication::{Padding, PrivateKey, Refusal, TokenVerifier, UserName, Users};
+use rsa::pkcs8::DecodePublicKey;
+use sha1::Sha1;
 
 /// CVE-2024-26306: an iperf3 server before 3.17 let its clients see, in the time it took, what
 /// was wrong with the padding of a token, and so decrypted for whoever asked often enough.
@@ -133,21 +132,12 @@ fn alice() -> UserName {
 /// The token of any bytes: the crate itself seals no form but its own.
 fn sealed(form: &[u8], padding: Padding) -> String {
     let pem = pem::parse(include_str!("fixtures/test-only-public.pem")).expect("PEM");
-    let key = PublicEncryptingKey::from_der(pem.contents()).expect("a public key");
-    let mut sealed = vec![0; key.key_size_bytes()];
-    match padding {
-        Padding::Oaep => OaepPublicEncryptingKey::new(key).expect("a public key").encrypt(
-            &OAEP_SHA1_MGF1SHA1,
-            form,
-            &mut sealed,
-            None,
-        ),
-        Padding::Pkcs1 => {
-            Pkcs1PublicEncryptingKey::new(key).expect("a public key").encrypt(form, &mut sealed)
-        }
-    }
-    .expect("it fits the key");
-    STANDARD.encode(sealed)
+    let key = rsa::PublicKey::from_public_key_der(pem.contents()).expect("a public key");
+    let sealed = match padding {
+        Padding::Oaep => key.oaep_encrypt::<Sha1>(form),
+        Padding::Pkcs1 => key.pkcs1v15_encrypt(form),
+    };
+    STANDARD.encode(sealed.expect("it fits the key"))
 }
 
 const TRUE_FORM: &[u8] = b"user: alice\npwd:  secret\nts:   1700000000";

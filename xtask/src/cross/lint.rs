@@ -15,7 +15,7 @@ pub(super) fn run(workspace: &Workspace, targets: &[String]) -> Result<String> {
         .context("cross needs rustup and its targets")?;
     for target in targets {
         let mut lint = command::cargo(["clippy", "--package", "linerate", "--target", target]);
-        // Authentication needs a C compiler for the target, which is not asked for here.
+        // The history needs a C compiler for the target, which is not asked for here.
         lint.args(["--no-default-features", "--", "-D", "warnings"]);
         command::run(lint.current_dir(&workspace.root))?;
     }

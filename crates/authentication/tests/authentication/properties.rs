@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::sync::OnceLock;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use linerate_authentication::{Padding, Refusal, TokenVerifier, Users};
 use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 
 use crate::support::{NOW_SECONDS, alices_token, token_of, users, verifier};
 
@@ -18,9 +18,9 @@ fn shared_gate(padding: Padding) -> &'static TokenVerifier {
 
 /// The file of users with one of them.
 fn users_of(user: &str, password: &str) -> Users {
-    let hash = digest(&SHA256, format!("{{{user}}}{password}").as_bytes());
+    let hash = Sha256::digest(format!("{{{user}}}{password}"));
     let mut line = format!("{user},");
-    for byte in hash.as_ref() {
+    for byte in hash {
         write!(line, "{byte:02x}").expect("a string takes all that is written");
     }
     Users::parse(&line).expect("users")
