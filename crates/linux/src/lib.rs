@@ -23,6 +23,8 @@ pub mod message;
 pub mod names;
 pub mod namespace;
 pub mod netlink;
+#[cfg(all(feature = "no-unwinder", panic = "abort", target_env = "musl"))]
+mod no_unwinder;
 mod option;
 pub mod packet_socket;
 pub mod packets;

@@ -32,8 +32,8 @@ impl Contents {
     /// What cargo is told.
     fn features(self) -> &'static [&'static str] {
         match self {
-            Self::Whole => &[],
-            Self::Board => &["--no-default-features"],
+            Self::Whole => &["--features", "no-unwinder"],
+            Self::Board => &["--no-default-features", "--features", "no-unwinder"],
         }
     }
 }
@@ -48,14 +48,15 @@ pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) 
     let mut build = command::cargo(["rustc", "--package", "linerate", "--profile", PROFILE]);
     build.args(contents.features()).args(["--target", target.triple, "--"]);
     build.args(link_arguments(workspace)?);
+    build.args(OUTLINER.iter().filter(|_| target.name == "x86_64"));
     build.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace, target)?.join("\x1f"));
     set_compiler(&mut build, target);
-    command::run(build.env("AWS_LC_SYS_CFLAGS", C_FLAGS).current_dir(&workspace.root))?;
+    command::run(build.current_dir(&workspace.root))?;
     Ok(folder(workspace, target).join("linerate"))
 }
 
-/// Builds it as tests are built, so that it panics where a number overflows, and without
-/// authentication, whose C library is not made for each of them.
+/// Builds it as tests are built, so that it panics where a number overflows, and without what is
+/// written in C, which is not made for each of them.
 pub(super) fn build_checked(workspace: &Workspace, target: &Target) -> Result<PathBuf> {
     let mut build = command::cargo(["build", "--package", "linerate", "--no-default-features"]);
     build.args(["--target", target.triple]);
@@ -126,5 +127,9 @@ const PROFILE: &str = "dist";
 /// Without an index of tables for unwinding, with DT_RELR (the generic ABI of ELF), with each
 /// function once.
 const LINKER: [&str; 3] = ["-Wl,--no-eh-frame-hdr", "-Wl,-z,pack-relative-relocs", "-Wl,--icf=all"];
-/// RSA takes none of the vectorised curves and lattices that come with it.
-const C_FLAGS: &str = "-DMY_ASSEMBLER_IS_TOO_OLD_FOR_AVX";
+/// Sequences of instructions that are alike become functions. Other targets of LLVM do so by
+/// themselves where code is to be small.
+const OUTLINER: [&str; 2] = [
+    "-Cllvm-args=-enable-machine-outliner=always",
+    "-Cllvm-args=-machine-outliner-reruns=2",
+];

@@ -49,15 +49,16 @@ fn symbol(line: &str) -> Option<(&str, usize)> {
 }
 
 /// The first part of which a symbol's name has a word; the last has the others.
-const PARTS: [(&str, &[&str]); 8] = [
+const PARTS: [(&str, &[&str]); 9] = [
     ("JSON (serde)", &["serde"]),
     ("command line (clap)", &["clap"]),
     ("backtraces", &["gimli", "addr2line", "backtrace", "libunwind"]),
     ("dataplane, linux, mars", &["linerate_dataplane", "linerate_linux", "linerate_mars"]),
     ("other crates of linerate", &["linerate"]),
     ("SQLite", &["sqlite3"]),
+    ("RSA", &["rsa::", "crypto_bigint", "pkcs1", "sha1", "sha2"]),
     ("Rust's library, other crates", &["::"]),
-    ("C: aws-lc, musl", &[]),
+    ("C: musl; outlined code", &[]),
 ];
 
 #[cfg(test)]
