@@ -71,7 +71,8 @@ fn length_of_number(text: &str) -> usize {
     if length == 0 || length > MOST_DIGITS {
         return 0;
     }
-    if text[length..].starts_with('.') {
+    // A comma: decimals of other languages.
+    if text[length..].starts_with(['.', ',']) {
         let fraction = digits(&text[length + 1..]);
         length += if fraction > 0 { 1 + fraction } else { 0 };
     }

@@ -25,8 +25,8 @@ pub(super) struct Documents {
     budget: usize,
     /// The run whose events come.
     open: Option<View>,
-    /// Whether this is the output of a server in the document of its client.
-    is_inner: bool,
+    /// Documents around the one that is read: of the client of a server, or of another program.
+    depth: u32,
     /// Finds the views in a text with this number.
     read_text: fn(usize, &[u8]) -> Found,
 }
@@ -72,7 +72,7 @@ struct Sum {
 
 impl Documents {
     pub(super) const fn new(length: usize, read_text: fn(usize, &[u8]) -> Found) -> Self {
-        Self { budget: length.saturating_mul(MOST_LOOKS), open: None, is_inner: false, read_text }
+        Self { budget: length.saturating_mul(MOST_LOOKS), open: None, depth: 0, read_text }
     }
 
     /// Takes a document or an event that begins on the next line; false: none does.
@@ -160,7 +160,9 @@ impl Documents {
 
     fn document(&mut self, members: &Members<'_>, place: Place, found: &mut Found) -> bool {
         let start = members.object("start");
-        let Some(start) = start.filter(Members::is_of_iperf3) else { return false };
+        let Some(start) = start.filter(Members::is_of_iperf3) else {
+            return self.of_another_program(members, place, found);
+        };
         let mut view = started(&start, place);
         for one in members.get::<Vec<Members<'_>>>("intervals").unwrap_or_default() {
             interval(&mut view, &one);
@@ -180,18 +182,56 @@ impl Documents {
 
     /// What the server printed, which a client asked for by `--get-server-output`.
     fn server(&mut self, members: &Members<'_>, place: Place, found: &mut Found) {
-        if std::mem::replace(&mut self.is_inner, true) {
+        if self.depth >= MOST_DEPTH {
             return;
         }
+        // A server has no further one.
+        let depth = std::mem::replace(&mut self.depth, MOST_DEPTH);
         if let Some(server) = members.raw("server_output_json") {
             _ = self.read(server.get(), place, found);
         }
         if let Some(text) = members.get::<String>("server_output_text") {
-            let inner = (self.read_text)(place.text, text.as_bytes()).views;
-            let moved = inner.into_iter().map(|view| View { place, ..view });
-            found.views.extend(moved);
+            self.text(&text, place, found);
         }
-        self.is_inner = false;
+        self.depth = depth;
+    }
+
+    /// Whether a document of another program, e.g. of one that runs iperf3, has runs in its members.
+    fn of_another_program(
+        &mut self,
+        members: &Members<'_>,
+        place: Place,
+        found: &mut Found,
+    ) -> bool {
+        let before = found.views.len();
+        if self.depth >= MOST_DEPTH {
+            return false;
+        }
+        self.depth += 1;
+        for (_, member) in &members.0 {
+            self.member(member, place, found);
+        }
+        self.depth -= 1;
+        found.views.len() > before
+    }
+
+    fn member(&mut self, member: &RawValue, place: Place, found: &mut Found) {
+        let json = member.get();
+        if json.starts_with('{') {
+            _ = self.read(json, place, found);
+        } else if let Ok(all) = serde_json::from_str::<Vec<&RawValue>>(json) {
+            for one in all.iter().filter(|one| one.get().starts_with('{')) {
+                _ = self.read(one.get(), place, found);
+            }
+        } else if let Ok(text) = serde_json::from_str::<String>(json) {
+            self.text(&text, place, found);
+        }
+    }
+
+    /// Finds runs in a text that is a member.
+    fn text(&self, text: &str, place: Place, found: &mut Found) {
+        let inner = (self.read_text)(place.text, text.as_bytes()).views;
+        found.views.extend(inner.into_iter().map(|view| View { place, ..view }));
     }
 }
 
@@ -268,12 +308,22 @@ fn begin(lines: &Lines<'_>) -> Option<(usize, bool)> {
     let mark = if rest.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let marks = mark + rest[mark..].iter().take_while(|byte| b" \t>+|".contains(byte)).count();
     let head = rest.get(marks..)?;
-    let is_named = || {
-        let head = String::from_utf8_lossy(&head[..head.len().min(LOOK)]);
-        NAMES.iter().any(|name| head.contains(name))
-    };
+    // A log may have a time before it.
+    let line = head.iter().take(LONGEST_PREFIX).take_while(|byte| **byte != b'\n');
+    let before = line.take_while(|byte| **byte != b'{').count();
+    let head = head.get(before..).filter(|head| head.first() == Some(&b'{'))?;
     let is_quoted = rest[mark..marks].iter().any(|byte| !b" \t".contains(byte));
-    (head.first() == Some(&b'{') && is_named()).then_some((lines.at + marks, is_quoted))
+    is_named(head).then_some((lines.at + marks + before, is_quoted))
+}
+
+/// Whether an object begins like a document of iperf3, or like one with such a document in it.
+fn is_named(object: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&object[..object.len().min(LOOK)]);
+    let has = |name: &str| {
+        let mut quotes = head.match_indices(name).map(|(at, _)| &head[at + name.len()..]);
+        quotes.any(|rest| rest.starts_with(['"', '\\']))
+    };
+    NAMES.into_iter().any(has)
 }
 
 fn unquoted(json: &str) -> String {
@@ -416,7 +466,12 @@ const MOST_LOOKS: usize = 4;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Bytes in which a document has one of its names.
 const LOOK: usize = 300;
-const NAMES: [&str; 3] = ["\"start\"", "\"event\"", "\"intervals\""];
+/// Each with the quote before it.
+const NAMES: [&str; 3] = ["\"start", "\"event", "\"intervals"];
+/// Bytes of a line before a document.
+const LONGEST_PREFIX: usize = 200;
+/// Documents in one another.
+const MOST_DEPTH: u32 = 3;
 /// Events that may follow the end of a run.
 const EVENTS: [&str; 4] = ["end", "error", "server_output_text", "server_output_json"];
 /// Names of the shares of CPU time.

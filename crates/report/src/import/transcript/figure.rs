@@ -16,8 +16,9 @@ impl Figure {
         Self { value, half: 0.0 }
     }
 
-    /// The number that is all of `text`, e.g. `15.1` or `1.3e-05`.
+    /// The number that is all of `text`, e.g. `15.1`, `15,1` or `1.3e-05`.
     pub(super) fn parse(text: &str) -> Option<Self> {
+        let text = &text.replace(',', ".");
         let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let decimals = mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len());

@@ -108,21 +108,30 @@ fn is_unit(word: &str) -> bool {
 fn clean(line: &[u8]) -> Cow<'_, str> {
     let line = &line[..line.len().min(LONGEST_LINE)];
     let text = String::from_utf8_lossy(line);
-    let has_escapes = line.contains(&0x1b);
-    if text.is_ascii() && !has_escapes {
+    let (has_escapes, has_entities) = (line.contains(&0x1b), line.contains(&b'&'));
+    if text.is_ascii() && !has_escapes && !has_entities {
         return text;
     }
     let text = if has_escapes { Cow::Owned(without_escapes(&text)) } else { text };
-    Cow::Owned(text.chars().map(usual).collect())
+    let text = if has_entities { Cow::Owned(without_entities(&text)) } else { text };
+    Cow::Owned(text.chars().filter_map(usual).collect())
 }
 
-/// Letters that editors and web pages set in place of those that were printed.
-fn usual(letter: char) -> char {
+/// Letters that editors and web pages set in place of those that were printed; none: they are not
+/// shown.
+const fn usual(letter: char) -> Option<char> {
     match letter {
-        '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}' | '\u{feff}' => ' ',
-        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
-        other => other,
+        '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}' | '\u{3000}' | '\u{feff}' => Some(' '),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => Some('-'),
+        // Widths and directions of writing (Unicode, default ignorable).
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => None,
+        other => Some(other),
     }
+}
+
+/// With the letters that character references of HTML stand for.
+fn without_entities(line: &str) -> String {
+    ENTITIES.iter().fold(line.to_owned(), |text, (name, letter)| text.replace(name, letter))
 }
 
 /// Bytes; the rest of a longer one is no statement.
@@ -130,6 +139,18 @@ const LONGEST_LINE: usize = 4_096;
 /// Bytes of a line that is the rest of another.
 const LONGEST_REST: usize = 120;
 const MOST_WRAPS: usize = 3;
+/// Names of HTML, the one of `&` last.
+const ENTITIES: [(&str, &str); 9] = [
+    ("&nbsp;", " "),
+    ("&#160;", " "),
+    ("&gt;", ">"),
+    ("&lt;", "<"),
+    ("&quot;", "\""),
+    ("&#39;", "'"),
+    ("&ndash;", "-"),
+    ("&minus;", "-"),
+    ("&amp;", "&"),
+];
 /// Names of columns that stand at the end of a head.
 const COLUMNS: [&str; 12] = [
     "Interval",

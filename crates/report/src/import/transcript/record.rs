@@ -1,5 +1,6 @@
 //! A record of a run, by what one or both of its ends printed. What nobody printed stays unknown.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use measurement::outcome::{CpuUse, Ending};
@@ -250,7 +251,8 @@ impl<'a> Account<'a> {
             };
             let (local, peer) =
                 if is_client { (one.local, one.peer) } else { (one.peer, one.local) };
-            let (local, peer) = (Some(local), Some(peer));
+            let known = |socket: SocketAddr| Some(socket).filter(|it| !it.ip().is_unspecified());
+            let (local, peer) = (known(local), known(peer));
             let id = u32::try_from(at + 1).unwrap_or(u32::MAX);
             let congestion = view.details.congestion.clone().filter(|_| sender);
             let mss = view.details.segment.filter(|_| self.transport == Transport::Tcp);

@@ -1,6 +1,6 @@
 //! What one line, or one column of a line, says. What it means for a run is in `column`.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use measurement::Transport;
 
@@ -203,7 +203,7 @@ fn connected(id: Id, mut cursor: Cursor<'_>) -> Option<(Tool, Connection)> {
 /// `192.168.0.3 port 52003`, of iperf 2 also `127.0.0.1%lo port 5001`.
 fn address(cursor: &mut Cursor<'_>) -> Option<SocketAddr> {
     let piece = cursor.piece();
-    let ip: IpAddr = piece.split('%').next()?.parse().ok()?;
+    let ip = piece.split('%').next()?.parse().unwrap_or(HIDDEN);
     if !cursor.take("port") {
         return None;
     }
@@ -324,6 +324,8 @@ const SHORTEST_RULE: usize = 5;
 /// Lines with two statements are longer.
 const WIDE: usize = 100;
 
+/// What stands for an address that somebody made unreadable.
+const HIDDEN: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const CONNECTING: &str = "Connecting to host ";
 const REVERSE: &str = "Reverse mode, remote host";
 const ACCEPTED: &str = "Accepted connection from ";

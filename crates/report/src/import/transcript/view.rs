@@ -17,7 +17,9 @@ pub(super) struct Connection {
     pub(super) number: u32,
     /// iperf 2: it is marked as the way back.
     pub(super) back: bool,
+    /// Unspecified: the text has its port only.
     pub(super) local: SocketAddr,
+    /// As the other address.
     pub(super) peer: SocketAddr,
     /// iperf 2: the server sends.
     pub(super) reverse: bool,
