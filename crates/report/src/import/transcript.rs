@@ -27,6 +27,7 @@ mod reader;
 mod record;
 mod row;
 mod said;
+mod speaker;
 mod view;
 
 pub use self::found::Rates;

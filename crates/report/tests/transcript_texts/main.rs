@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test reads its files")]
 
 mod shapes;
+mod threads;
 mod wrong;
 
 use std::fmt::Write;

@@ -32,16 +32,26 @@ const OF_ALL: [Shape; 22] = [
     ("prose in French", |text| {
         format!("Bonjour,\n\nvoici le résultat (débit : 94,1 Mbit/s) :\n\n{text}\nMerci !\n")
     }),
-    ("prose in Chinese", |text| format!("测试结果如下（带宽只有 94.1 Mbits/sec）：\n\n{text}\n请问为什么？\n")),
-    ("a block of BBCode", |text| format!("[quote=\"admin\"]Post it[/quote]\n[code]\n{text}[/code]\n[b]Slow![/b]\n")),
+    ("prose in Chinese", |text| {
+        format!("测试结果如下（带宽只有 94.1 Mbits/sec）：\n\n{text}\n请问为什么？\n")
+    }),
+    ("a block of BBCode", |text| {
+        format!("[quote=\"admin\"]Post it[/quote]\n[code]\n{text}[/code]\n[b]Slow![/b]\n")
+    }),
     ("a block of Jira", |text| format!("h2. Result\n{{noformat}}\n{text}{{noformat}}\n")),
-    ("a block of HTML", |text| format!("<p>Result:</p>\n<pre>\n{text}</pre>\n<p>[1] and (2)</p>\n")),
+    ("a block of HTML", |text| {
+        format!("<p>Result:</p>\n<pre>\n{text}</pre>\n<p>[1] and (2)</p>\n")
+    }),
     ("a block of reStructuredText", |text| {
         format!("Result::\n\n{}\nThat is all [5]_.\n", each(text, |line| format!("   {line}")))
     }),
-    ("files that tail follows", |text| format!("==> /var/log/iperf3.log <==\n{text}\n==> other.log <==\n[ 12] done 3-4\n")),
+    ("files that tail follows", |text| {
+        format!("==> /var/log/iperf3.log <==\n{text}\n==> other.log <==\n[ 12] done 3-4\n")
+    }),
     ("a recorded terminal", |text| {
-        format!("Script started on 2026-11-25 01:57:30+00:00 [TERM=\"xterm\"]\n{text}\nScript done [COMMAND_EXIT_CODE=\"0\"]\n")
+        format!(
+            "Script started on 2026-11-25 01:57:30+00:00 [TERM=\"xterm\"]\n{text}\nScript done [COMMAND_EXIT_CODE=\"0\"]\n"
+        )
     }),
 ];
 
@@ -87,19 +97,30 @@ const OF_TEXT: [Shape; 56] = [
         each(text, |line| format!("<30>1 2026-11-25T01:57:30.123Z host iperf3 42 - - {line}"))
     }),
     ("kubectl logs --prefix", |text| each(text, |line| format!("[pod/iperf3-7c9f/iperf3] {line}"))),
-    ("a log of CRI", |text| each(text, |line| format!("2026-11-25T01:57:30.123456789Z stdout F {line}"))),
+    ("a log of CRI", |text| {
+        each(text, |line| format!("2026-11-25T01:57:30.123456789Z stdout F {line}"))
+    }),
     ("a log of Docker", |text| {
         let quoted = |line: &str| line.replace('"', "\\\"");
-        each(text, |line| format!("{{\"log\":\"{}\\n\",\"stream\":\"stdout\",\"time\":\"2026-11-25T01:57:30.1Z\"}}", quoted(line)))
+        each(text, |line| {
+            format!(
+                "{{\"log\":\"{}\\n\",\"stream\":\"stdout\",\"time\":\"2026-11-25T01:57:30.1Z\"}}",
+                quoted(line)
+            )
+        })
     }),
     ("lines as Ansible prints them", |text| {
         let lines = each(text, |line| format!("        \"{}\",", line.replace('"', "\\\"")));
         format!("ok: [host1] => {{\n    \"stdout_lines\": [\n{lines}    ]\n}}\n")
     }),
     ("lines as Python prints them", |text| each(text, |line| format!("b'{line}\\n'"))),
-    ("log4j", |text| each(text, |line| format!("2026-11-25 01:57:30,123 [main] INFO  Runner - {line}"))),
+    ("log4j", |text| {
+        each(text, |line| format!("2026-11-25 01:57:30,123 [main] INFO  Runner - {line}"))
+    }),
     ("logging of Python", |text| each(text, |line| format!("INFO:iperf:{line}"))),
-    ("logcat", |text| each(text, |line| format!("11-25 01:57:30.123  4242  4243 I iperf3  : {line}"))),
+    ("logcat", |text| {
+        each(text, |line| format!("11-25 01:57:30.123  4242  4243 I iperf3  : {line}"))
+    }),
     ("times of the kernel", |text| each(text, |line| format!("[   12.345678] {line}"))),
     ("times of a CI", |text| each(text, |line| format!("[01:57:30] {line}"))),
     ("times since the start", |text| each(text, |line| format!("00:00:01.000123 {line}"))),
@@ -113,7 +134,9 @@ const OF_TEXT: [Shape; 56] = [
     ("an example of Org", |text| each(text, |line| format!(": {line}"))),
     ("a remark of a shell", |text| each(text, |line| format!("# {line}"))),
     ("a remark of C", |text| each(text, |line| format!("// {line}"))),
-    ("spaces without width", |text| text.replace("] ", "]\u{200b} ").replace(" sec", "\u{200b} sec")),
+    ("spaces without width", |text| {
+        text.replace("] ", "]\u{200b} ").replace(" sec", "\u{200b} sec")
+    }),
     ("marks of writing direction", |text| each(text, |line| format!("\u{200e}{line}\u{202c}"))),
     ("ideographic spaces", |text| text.replace("   ", "\u{3000} ")),
     ("decimal commas", |text| decimal_commas(text)),
@@ -135,9 +158,8 @@ fn decimal_commas(text: &str) -> String {
             return line.to_owned();
         }
         let letters: Vec<_> = line.chars().collect();
-        let is_digit = |at: Option<usize>| {
-            at.and_then(|at| letters.get(at)).is_some_and(char::is_ascii_digit)
-        };
+        let is_digit =
+            |at: Option<usize>| at.and_then(|at| letters.get(at)).is_some_and(char::is_ascii_digit);
         let comma = |(at, letter): (usize, &char)| {
             let between = is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
             if *letter == '.' && between { ',' } else { *letter }
@@ -193,8 +215,12 @@ const OF_JSON: [Shape; 9] = [
         format!("{{\"changed\": true, \"rc\": 0, \"stdout\": {inner}}}\n")
     }),
     ("one line of JSON behind a time", |text| format!("2026-11-25T01:57:30Z {}\n", compact(text))),
-    ("JSON behind warnings", |text| format!("warning: this system does not seem to support IPv6\n{text}")),
-    ("JSON and what a shell prints", |text| format!("$ iperf3 -c host --json\n{text}$ echo $?\n0\n")),
+    ("JSON behind warnings", |text| {
+        format!("warning: this system does not seem to support IPv6\n{text}")
+    }),
+    ("JSON and what a shell prints", |text| {
+        format!("$ iperf3 -c host --json\n{text}$ echo $?\n0\n")
+    }),
 ];
 
 fn compact(text: &str) -> String {
@@ -213,7 +239,9 @@ fn every_shape_has_the_same_runs() {
     for one in printed() {
         let expected = lineless(&summary(&find(&one.text)));
         let shapes = OF_ALL.iter().chain(OF_TEXT.iter().filter(|_| is_text(&one)));
-        let shapes = shapes.chain(OF_JSON.iter().filter(|_| one.text.starts_with('{') && !one.name.contains("events")));
+        let shapes = shapes.chain(
+            OF_JSON.iter().filter(|_| one.text.starts_with('{') && !one.name.contains("events")),
+        );
         for (name, shape) in shapes {
             let found = lineless(&summary(&find(&shape(&one.text))));
             if found != expected {

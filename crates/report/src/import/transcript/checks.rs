@@ -13,6 +13,10 @@ pub(super) fn row(row: &Row, line: usize, problems: &mut Problems) {
             format!("line {line}: the rate is not that of the amount in the time of the interval")
         });
     }
+    // A difference of transit times (RFC 3550, section 6.4.1) is within the time of the run.
+    if row.tail.jitter.is_some_and(|jitter| jitter.least() / 1e3 > row.to.most()) {
+        problems.add(|| format!("line {line}: the jitter is longer than the run"));
+    }
     losses(&row.tail, line, problems);
 }
 

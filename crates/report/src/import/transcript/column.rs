@@ -80,6 +80,7 @@ impl Column {
             Said::Listening { transport, port } => self.waits(transport, port, place, found),
             Said::Separator if self.phase == Phase::Rows => self.phase = Phase::Separated,
             Said::Separator => {}
+            Said::Summary => self.phase = Phase::Separated,
             other => self.opens(other, place, found),
         }
         if let Some(view) = &mut self.open {
@@ -240,7 +241,9 @@ impl Column {
     fn head(&mut self, columns: &str, place: (usize, usize), found: &mut Found) {
         if self.open.is_none() || (self.phase == Phase::Summary && self.is_of(Tool::Iperf3)) {
             // The head of a table without what stands above it.
+            let phase = self.phase;
             self.begin(Tool::Iperf3, None, place, found);
+            self.phase = if phase == Phase::Separated { phase } else { Phase::Begin };
         }
         self.phase = match self.phase {
             Phase::Separated => Phase::Summary,
@@ -263,9 +266,9 @@ impl Column {
     }
 
     fn row(&mut self, row: &Row, place: (usize, usize), found: &mut Found) {
-        if self.open.is_none() {
-            // iperf3 prints times with two decimals, iperf 2 with one or four.
-            let tool = if iperf3::has_times_of(row) { Tool::Iperf3 } else { Tool::Iperf2 };
+        // iperf3 prints times with two decimals, iperf 2 with one or four.
+        let tool = if iperf3::has_times_of(row) { Tool::Iperf3 } else { Tool::Iperf2 };
+        if self.open.as_ref().is_none_or(|view| view.is_of_rows() && view.tool != tool) {
             self.begin(tool, None, place, found);
         }
         let Some(view) = &mut self.open else { return };
@@ -283,11 +286,14 @@ impl Column {
             view.end = view.end.or(Some(if mark.client { End::Client } else { End::Server }));
         }
         note_transport(view, row);
-        let sends = iperf3::sends(view, row);
         if self.phase == Phase::Begin {
             self.phase = Phase::Rows;
         }
         let is_total = self.phase == Phase::Summary || row.tail.whose.is_some();
+        if !is_total {
+            iperf3::note_receiver(view, row);
+        }
+        let sends = iperf3::sends(view, row);
         if !is_total {
             self.phase = Phase::Rows;
             return view.flow_mut(sends).intervals.push(row, sends);

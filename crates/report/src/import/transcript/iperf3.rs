@@ -29,6 +29,15 @@ pub(super) fn sends(view: &View, row: &Row) -> bool {
     }
 }
 
+/// Only a receiver has losses in the rows of its intervals: without what stands above them it is
+/// likely a server.
+pub(super) fn note_receiver(view: &mut View, row: &Row) {
+    let is_unknown = view.is_of_rows() && view.is_empty() && !view.reverse;
+    if is_unknown && row.tail.total.is_some() {
+        (view.end, view.is_end_likely) = (Some(End::Server), true);
+    }
+}
+
 /// A row of the summary. Without a name it is of UDP, to 3.6: with the amount of the sender, which
 /// a server does not know, and the losses of the receiver.
 pub(super) fn total(view: &mut View, row: &Row, sends: bool) {

@@ -48,6 +48,11 @@ impl<'a> Lines<'a> {
                 break;
             }
             let next = clean(next);
+            if is_cut(&line, &next) {
+                line = Cow::Owned(format!("{}{}", line.trim_end_matches('\r'), next.trim_end()));
+                (self.at, self.number) = (end, self.number + 1);
+                continue;
+            }
             let rest = next.trim_matches(|one: char| one.is_whitespace() || one == '>');
             if rest.is_empty() || !is_rest(&line, rest) {
                 break;
@@ -64,6 +69,25 @@ impl<'a> Lines<'a> {
         let line = &rest[..length.unwrap_or(rest.len())];
         Some((line, self.at + length.map_or(rest.len(), |length| length + 1)))
     }
+}
+
+/// Whether a line was cut within a word of a row, as terminals do at their width.
+fn is_cut(line: &str, next: &str) -> bool {
+    let line = line.trim_end_matches('\r');
+    if line.len() < LEAST_WIDTH || line.ends_with(' ') || next.starts_with(char::is_whitespace) {
+        return false;
+    }
+    let word = |line: &str| line.rsplit(' ').next().unwrap_or("").to_owned();
+    let whole = word(line) + next.split_whitespace().next().unwrap_or("");
+    let is_word = is_strong(&whole) && whole.bytes().all(|byte| !byte.is_ascii_digit());
+    is_word
+        && !is_strong(&word(line))
+        && matches!(last_said(line), Some(Said::Row(_) | Said::Broken))
+}
+
+/// What the last statement of a line says.
+fn last_said(line: &str) -> Option<Said<'_>> {
+    begins(line).pop().map(|from| said(&line[from..]))
 }
 
 /// Whether `rest` can only be the rest of the statement with which `line` ends.
@@ -131,7 +155,27 @@ const fn usual(letter: char) -> Option<char> {
 
 /// With the letters that character references of HTML stand for.
 fn without_entities(line: &str) -> String {
-    ENTITIES.iter().fold(line.to_owned(), |text, (name, letter)| text.replace(name, letter))
+    let mut parts = line.split('&');
+    let first = parts.next().unwrap_or("").to_owned();
+    parts.fold(first, |text, part| {
+        let named = part.split_once(';').and_then(|(name, rest)| Some((named(name)?, rest)));
+        match named {
+            Some((letter, rest)) => format!("{text}{letter}{rest}"),
+            None => format!("{text}&{part}"),
+        }
+    })
+}
+
+/// The letter with this name in HTML: `gt`, `#37` or `#x25`.
+fn named(name: &str) -> Option<char> {
+    let number = |name: &str| match name.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => name.parse().ok(),
+    };
+    match name.strip_prefix('#') {
+        Some(name) => char::from_u32(number(name)?).filter(|letter| !letter.is_control()),
+        None => ENTITIES.iter().find(|(known, _)| *known == name).map(|(_, letter)| *letter),
+    }
 }
 
 /// Bytes; the rest of a longer one is no statement.
@@ -139,17 +183,18 @@ const LONGEST_LINE: usize = 4_096;
 /// Bytes of a line that is the rest of another.
 const LONGEST_REST: usize = 120;
 const MOST_WRAPS: usize = 3;
-/// Names of HTML, the one of `&` last.
-const ENTITIES: [(&str, &str); 9] = [
-    ("&nbsp;", " "),
-    ("&#160;", " "),
-    ("&gt;", ">"),
-    ("&lt;", "<"),
-    ("&quot;", "\""),
-    ("&#39;", "'"),
-    ("&ndash;", "-"),
-    ("&minus;", "-"),
-    ("&amp;", "&"),
+/// Columns of the narrowest terminal that cuts lines.
+const LEAST_WIDTH: usize = 60;
+/// Names of letters in HTML.
+const ENTITIES: [(&str, char); 8] = [
+    ("nbsp", ' '),
+    ("gt", '>'),
+    ("lt", '<'),
+    ("amp", '&'),
+    ("quot", '"'),
+    ("apos", '\''),
+    ("ndash", '-'),
+    ("minus", '-'),
 ];
 /// Names of columns that stand at the end of a head.
 const COLUMNS: [&str; 12] = [

@@ -332,6 +332,10 @@ impl<'a> Account<'a> {
             notes
                 .push("the text does not tell which end printed it: read as the client".to_owned());
         }
+        if self.views.iter().all(|view| view.is_end_likely) {
+            notes
+                .push("the text does not tell which end printed it: read as the server".to_owned());
+        }
         let to_iperf3 = self.is_of_iperf2()
             && self.run.server.is_none()
             && self.views.iter().any(|view| {

@@ -44,6 +44,8 @@ pub(super) enum Said<'a> {
     NotAcknowledged,
     OutOfOrder(Id, u64),
     Separator,
+    /// iperf3 to 3.1: the summary follows.
+    Summary,
     /// The end of iperf3's client.
     Done,
     Version(&'a str),
@@ -232,6 +234,7 @@ fn phrase(text: &str) -> Option<Said<'_>> {
         }
         DONE => Said::Done,
         RULE => Said::Separator,
+        SUMMARY => Said::Summary,
         TARGET => Said::Detail(Detail::Target(Cursor::new(rest).number()?.whole())),
         STARTING => Said::Detail(starting(rest)?),
         CPU => Said::Detail(Detail::Cpu(cpu(rest)?)),
@@ -333,6 +336,7 @@ const LISTENING: &str = "Server listening on ";
 const CLIENT: &str = "Client connecting to ";
 const DONE: &str = "iperf Done.";
 const RULE: &str = "- - - - - -";
+const SUMMARY: &str = "Test Complete. Summary Results:";
 const TARGET: &str = "Target Bitrate:";
 /// With which the details of a test begin.
 pub(super) const STARTING: &str = "Starting Test:";
@@ -341,13 +345,13 @@ const SEGMENT: &str = "TCP MSS:";
 const CONGESTION: &str = "snd_tcp_congestion ";
 const FAILURE: &str = "iperf3: error - ";
 const INTERRUPT: &str = "iperf3: interrupt - ";
-const PHRASES: [&str; 14] = [
-    CONNECTING, REVERSE, ACCEPTED, LISTENING, CLIENT, DONE, RULE, TARGET, STARTING, CPU, SEGMENT,
-    CONGESTION, FAILURE, INTERRUPT,
+const PHRASES: [&str; 15] = [
+    SUMMARY, CONNECTING, REVERSE, ACCEPTED, LISTENING, CLIENT, DONE, RULE, TARGET, STARTING, CPU,
+    SEGMENT, CONGESTION, FAILURE, INTERRUPT,
 ];
 
 /// Wherever they stand in a line.
-const KNOWN: [&str; 16] = [
+const KNOWN: [&str; 15] = [
     "TCP window size:",
     "UDP buffer size:",
     "byte datagrams",
@@ -359,7 +363,6 @@ const KNOWN: [&str; 16] = [
     "read failed: Connection refused",
     "Control connection MSS",
     "Setting UDP block size",
-    "Test Complete. Summary Results:",
     "Finished omit period",
     "rcv_tcp_congestion ",
     "Server output:",

@@ -36,6 +36,8 @@ pub(super) struct View {
     pub(super) version: Option<String>,
     /// None: it does not show.
     pub(super) end: Option<End>,
+    /// Whether only its rows tell the end.
+    pub(super) is_end_likely: bool,
     /// The server as the client named it.
     pub(super) host: Option<String>,
     pub(super) port: Option<u16>,
@@ -197,6 +199,7 @@ impl View {
             tool,
             version: None,
             end,
+            is_end_likely: false,
             host: None,
             port: None,
             transport: None,
@@ -216,6 +219,11 @@ impl View {
 
     pub(super) fn is_empty(&self) -> bool {
         self.sent.is_empty() && self.received.is_empty()
+    }
+
+    /// Whether nothing stands above its rows but the head of a table.
+    pub(super) const fn is_of_rows(&self) -> bool {
+        self.end.is_none() && self.host.is_none() && self.connections.is_empty()
     }
 
     /// Takes the reason for which a program ended. A server that was stopped behind its summary had
