@@ -1,5 +1,6 @@
 //! The history of runs: where its file is, and what is kept in it and taken from it.
 
+use std::borrow::Borrow;
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ pub(crate) fn keep(keeping: &Keeping, records: &RecordSet) -> bool {
     if records.records.is_empty() {
         return false;
     }
-    let kept = put(keeping, records);
+    let kept = save(keeping, std::iter::once(records));
     if let Err(error) = &kept {
         // Standard error may be closed; the test is what was asked for.
         _ = writeln!(
@@ -36,10 +37,16 @@ pub(crate) fn keep(keeping: &Keeping, records: &RecordSet) -> bool {
     kept.is_ok()
 }
 
-fn put(keeping: &Keeping, records: &RecordSet) -> anyhow::Result<()> {
+/// Keeps runs, in their order.
+pub(crate) fn save<S: Borrow<RecordSet>>(
+    keeping: &Keeping,
+    runs: impl Iterator<Item = S>,
+) -> anyhow::Result<()> {
     let now_millis = linux::clock::realtime_millis();
     let mut store = Store::open(&path(keeping.file.as_deref())?)?;
-    store.keep(records, About { command: keeping.command, now_millis })?;
+    for run in runs {
+        store.keep(run.borrow(), About { command: keeping.command, now_millis })?;
+    }
     if let Some(keep) = keeping.keep {
         store.prune(keep, now_millis)?;
     }

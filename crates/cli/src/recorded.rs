@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use measurement::RecordSet;
-use report::import::{self, ImportError};
+use report::import::{self, ImportError, Imported};
 
 use crate::history;
 
@@ -20,12 +20,12 @@ pub(crate) fn text(path: &Path) -> anyhow::Result<Vec<u8>> {
     })
 }
 
-/// The records of a file, if there is one of that name, else those of runs of the history.
+/// The records of a file, if there is one of that name, else those of runs of the history. A file may
+/// have what iperf3 or iperf printed, which is judged.
 pub(crate) fn records(word: &str, file: Option<&Path>) -> anyhow::Result<RecordSet> {
     let path = Path::new(word);
     let set = if path.exists() {
-        let read = import::record::read(&text(path)?);
-        read.map_err(|error| anyhow!("{word}: {error}"))?
+        of_text(&text(path)?).map_err(|error| anyhow!("{word}: {error}"))?
     } else if word.contains(['/', '.']) {
         return Err(anyhow!("there is no file {word}: check its name and its directory"));
     } else {
@@ -37,4 +37,15 @@ pub(crate) fn records(word: &str, file: Option<&Path>) -> anyhow::Result<RecordS
         }
         _ => Ok(set),
     }
+}
+
+/// The records in a text.
+fn of_text(text: &[u8]) -> Result<RecordSet, ImportError> {
+    let importer = import::importer(text)?;
+    let Imported::Records(mut set) = importer.read(text)? else {
+        return Err(ImportError::Unrecognised);
+    };
+    let unjudged = set.records.iter_mut().filter(|record| record.judgement.is_none());
+    unjudged.for_each(campaign::judge);
+    Ok(set)
 }

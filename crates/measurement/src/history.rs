@@ -11,7 +11,8 @@ use crate::judgement::Stamp;
 pub struct Run {
     /// Its number in the store, from 1.
     pub id: i64,
-    /// Start in milliseconds since the Unix epoch.
+    /// Start in milliseconds since the Unix epoch; of an import, whose start is not known, when it was
+    /// added.
     pub started_millis: i64,
     /// The command that made it: `test`, `latency`, `diagnose`, `import`.
     pub command: String,

@@ -8,6 +8,7 @@ use measurement::{Comparison, json};
 use serde::Serialize;
 
 use crate::columns::{Cell, Columns, Emphasis};
+use crate::page::wrap;
 
 /// Writes a comparison for people: a line for each row, the methods, what was left out, and the
 /// settings that differ.
@@ -15,31 +16,75 @@ use crate::columns::{Cell, Columns, Emphasis};
 /// # Errors
 /// An error of writing to `out`.
 pub fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let mut columns = Columns::default();
-    columns.push(["", "before", "after", "runs", "change", "interval", "result"].map(faint).into());
-    for row in &comparison.rows {
-        let emphasis = match row.shown() {
-            Some(Change::Better) => Emphasis::Good,
-            Some(Change::Worse) => Emphasis::Bad,
-            None => Emphasis::None,
-        };
-        let effect = row.effect.as_ref();
-        columns.push(vec![
-            row.row.as_str().into(),
-            mean(row, &row.before).into(),
-            mean(row, &row.after).into(),
-            format!("{}, {}", row.before.runs, row.after.runs).into(),
-            effect.map(|effect| percent_of(effect.ratio)).unwrap_or_default().into(),
-            effect.map(shown_interval).unwrap_or_default().into(),
-            Cell::new(result(row), emphasis),
-        ]);
-    }
-    columns.write(out, 2)?;
+    write_rows(&comparison.rows, out)?;
     writeln!(out)?;
-    for line in remarks(comparison) {
-        writeln!(out, "  {line}")?;
+    for text in results(&comparison.rows).into_iter().chain(remarks(comparison)) {
+        for (number, line) in wrap(&text, WIDTH - 4).into_iter().enumerate() {
+            writeln!(out, "{}{line}", if number == 0 { "  " } else { "    " })?;
+        }
     }
     write_differences(comparison, out)
+}
+
+/// A table in which long titles have a line of their own, so that it fits 80 columns.
+fn write_rows(rows: &[RowComparison], out: &mut dyn Write) -> io::Result<()> {
+    let is_long = rows.iter().any(|row| row.row.chars().count() > LONGEST_TITLE);
+    let mut columns = Columns::default();
+    columns.push(["", "before", "after", "change", "interval"].map(faint).into());
+    for row in rows {
+        let title = if is_long { "" } else { row.row.as_str() };
+        let interval = row.effect.as_ref().map(shown_interval).filter(|text| !text.is_empty());
+        columns.push(vec![
+            title.into(),
+            mean(row, &row.before).into(),
+            mean(row, &row.after).into(),
+            change(row),
+            interval.unwrap_or_else(|| "too few runs".to_owned()).into(),
+        ]);
+    }
+    if !is_long {
+        return columns.write(out, 2);
+    }
+    let mut table = Vec::new();
+    columns.write(&mut table, 2)?;
+    let table = String::from_utf8_lossy(&table);
+    let titles = std::iter::once("").chain(rows.iter().map(|row| row.row.as_str()));
+    for (title, line) in titles.zip(table.lines()) {
+        if !title.is_empty() {
+            writeln!(out, "  {title}")?;
+        }
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// `+20.0 % better`; without the word if no difference is shown.
+fn change(row: &RowComparison) -> Cell {
+    let size = row.effect.map(|effect| percent_of(effect.ratio)).unwrap_or_default();
+    match row.shown() {
+        Some(Change::Better) => Cell::new(format!("{size} better"), Emphasis::Good),
+        Some(Change::Worse) => Cell::new(format!("{size} worse"), Emphasis::Bad),
+        None => size.into(),
+    }
+}
+
+/// What the table does not tell: how many runs count, and how large a difference may still be.
+fn results(rows: &[RowComparison]) -> Vec<String> {
+    let runs = |row: &RowComparison| (row.before.runs, row.after.runs);
+    let said = |(before, after): (u32, u32)| format!("{before} before, {after} after");
+    let mut lines = Vec::new();
+    match rows.first().map(runs) {
+        Some(all) if rows.iter().all(|row| runs(row) == all) => {
+            lines.push(format!("Runs: {}.", said(all)));
+        }
+        _ => lines
+            .extend(rows.iter().map(|row| format!("Runs of {}: {}.", row.row, said(runs(row))))),
+    }
+    let has_none = |row: &&RowComparison| {
+        row.shown().is_none() && row.effect.is_some_and(|effect| effect.interval.is_some())
+    };
+    lines.extend(rows.iter().filter(has_none).map(|row| format!("{}: {}.", row.row, result(row))));
+    lines
 }
 
 /// Writes a comparison as a table of Markdown, without emphasis.
@@ -190,3 +235,7 @@ fn escaped(text: &str) -> String {
 }
 
 const MOST_DIFFERENCES: usize = 20;
+/// Columns of a terminal that the text fits, but for settings.
+const WIDTH: usize = 80;
+/// Letters of a title beside which the other columns fit.
+const LONGEST_TITLE: usize = 12;

@@ -109,7 +109,12 @@ pub fn write_versions_json(all: &[Versions], out: &mut dyn Write) -> io::Result<
 /// Number, time, hosts and labels.
 fn head(run: &Run) -> [String; 4] {
     let when = Timestamp::from_millisecond(run.started_millis).unwrap_or_default();
-    let when: String = when.to_string().replace('T', " ").chars().take(MINUTES).collect();
+    let when = if run.command == IMPORT {
+        // What is known is when it was added.
+        "unknown".to_owned()
+    } else {
+        when.to_string().replace('T', " ").chars().take(MINUTES).collect()
+    };
     let between = match (run.host.as_str(), run.peer.as_str()) {
         ("", peer) => peer.to_owned(),
         (host, "") => host.to_owned(),
@@ -135,5 +140,7 @@ fn of_row(row: &RunRow) -> [Cell; 4] {
 
 const HEAD: [&str; 8] =
     ["run", "when (UTC)", "host > server", "row", "result", "stamp", "limit", "tags"];
+/// The command that adds runs of other programs.
+const IMPORT: &str = "import";
 /// Letters of a time of RFC 3339 up to its minutes.
 const MINUTES: usize = 16;

@@ -10,8 +10,10 @@ use measurement::{
     BitRate, Direction, DirectionOutcome, LoadCurve, LoadPoint, Stamp, TestRecord, Throughput,
 };
 
+use crate::Glyphs;
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::import::transcript::{Lines, Rates, Run};
+use crate::plot::{Axis, Curve, Plot, Scale, Side, Unit};
 use crate::{judgement, tables};
 
 /// Texts that were read, and what was found in them.
@@ -33,11 +35,17 @@ pub struct Imported<'a> {
     pub is_cut: bool,
 }
 
-/// Writes the table of runs, doubts, curves and lines that were not read.
+/// Writes the table of runs, doubts, curves with their pictures in `width` columns, and lines that were
+/// not read.
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    imported: &Imported<'_>,
+    width: usize,
+    glyphs: Glyphs,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "{}", title(imported))?;
     if !imported.runs.is_empty() {
         writeln!(out)?;
@@ -46,6 +54,8 @@ pub fn write(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     for curve in imported.curves {
         write_curve(curve, out)?;
+        writeln!(out)?;
+        picture(curve).write(width, glyphs, out)?;
     }
     write_rates(imported, out)?;
     write_unread(imported, out)
@@ -208,6 +218,33 @@ fn write_curve(curve: &LoadCurve, out: &mut dyn Write) -> io::Result<()> {
         columns.push(point_row(point));
     }
     columns.write(out, 2)
+}
+
+/// What arrived, and what was lost if anything was, over the load.
+fn picture(curve: &LoadCurve) -> Plot {
+    let points = |of: fn(&LoadPoint) -> Option<f64>| {
+        let point = |one: &LoadPoint| Some((one.load.bits_per_second() as f64, of(one)?));
+        curve.points.iter().filter_map(point).collect::<Vec<_>>()
+    };
+    let arrived = points(|one| Some(one.arrived.bits_per_second() as f64));
+    let lost = points(|one| one.loss);
+    let has_lost = lost.iter().any(|(_, share)| *share > 0.0);
+    let axis = |title: &str, unit| Axis { title: title.to_owned(), unit, scale: Scale::FromZero };
+    let named = |name: &str, points, side| Curve { name: name.to_owned(), points, side };
+    let mut curves = vec![named("arrived", arrived, Side::Left)];
+    if has_lost {
+        curves.push(named("lost", lost, Side::Right));
+    }
+    Plot {
+        x: Axis {
+            title: "load".to_owned(),
+            unit: Unit::BitsPerSecond,
+            scale: Scale::fitting(curve.points.iter().map(|one| one.load.bits_per_second() as f64)),
+        },
+        left: axis("arrived", Unit::BitsPerSecond),
+        right: has_lost.then(|| axis("lost", Unit::Share)),
+        curves,
+    }
 }
 
 /// Rates without a run: each heading with the median of each column, and how many they are.

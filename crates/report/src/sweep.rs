@@ -229,19 +229,7 @@ impl Sweep<'_> {
             Some(Setting::Number(number)) => Some(*number as f64),
             _ => None,
         });
-        let mut numbers: Vec<_> = numbers.collect();
-        numbers.sort_by(f64::total_cmp);
-        numbers.dedup();
-        let unevenness = |of: fn(f64) -> f64| {
-            let gaps = numbers.windows(2).map(|pair| of(pair[1]) - of(pair[0]));
-            let (least, most) = gaps.fold((f64::MAX, 0.0), |(least, most): (f64, f64), gap| {
-                (least.min(gap), most.max(gap))
-            });
-            most / least
-        };
-        let is_positive = numbers.first().is_some_and(|least| *least > 0.0);
-        let is_even = is_positive && unevenness(f64::ln) < unevenness(|number| number);
-        if is_even { Scale::Logarithmic } else { Scale::Linear }
+        Scale::fitting(numbers)
     }
 
     /// A bar for each point and direction.

@@ -62,6 +62,35 @@ fn a_comparison_names_its_method_and_what_does_not_count() {
 }
 
 #[test]
+fn a_comparison_fits_80_columns_whatever_its_rows_are_called() {
+    for title in ["TCP send", "TCP request", "UDP receive (both ways), 128 streams"] {
+        let mut compared = compared();
+        for row in &mut compared.rows {
+            title.clone_into(&mut row.row);
+        }
+        let text = text(|out| comparison::write(&compared, out));
+        let plain = anstyle_free(&text);
+        let widest = plain.lines().map(|line| line.chars().count()).max();
+        assert!(widest.is_some_and(|widest| (60..=80).contains(&widest)), "{widest:?}\n{plain}");
+        assert!(plain.matches(title).count() >= 4, "{plain}");
+    }
+}
+
+/// Without escape sequences of colours.
+fn anstyle_free(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or("").to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
+}
+
+#[test]
+fn a_run_of_another_program_has_no_time() {
+    let imported = Run { command: "import".to_owned(), host: String::new(), ..run(7, &[]) };
+    let text = anstyle_free(&text(|out| history::write(&[imported], out)));
+    assert!(text.contains("unknown") && !text.contains("2026"), "{text}");
+}
+
+#[test]
 fn a_commit_message_has_a_table_of_the_rows() {
     insta::assert_snapshot!("markdown", text(|out| comparison::write_markdown(&compared(), out)));
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use measurement::host::Interface;
+use measurement::record::Source;
 use measurement::{Conclusion, HostEvidence, RecordSet, Role, RunRow, TestRecord};
 
 use crate::run::About;
@@ -66,7 +67,7 @@ fn host(record: &TestRecord) -> KeptHost {
     KeptHost {
         driver: of(|interface| interface.driver.as_ref()).unwrap_or_default(),
         firmware: of(|interface| interface.firmware.as_ref()).unwrap_or_default(),
-        linerate: record.origin.linerate.clone(),
+        linerate: writer(record),
         ..environment.map_or_else(KeptHost::default, |environment| KeptHost {
             name: environment.host,
             kernel: environment.kernel,
@@ -74,6 +75,12 @@ fn host(record: &TestRecord) -> KeptHost {
             ..KeptHost::default()
         })
     }
+}
+
+/// The version of linerate that measured; empty: another program did.
+fn writer(record: &TestRecord) -> String {
+    let is_measured = record.origin.source == Source::Measured;
+    is_measured.then(|| record.origin.linerate.clone()).unwrap_or_default()
 }
 
 /// What interfaces that carried the test have, each once, with commas between them.
@@ -88,8 +95,11 @@ fn peer(record: &TestRecord) -> KeptPeer {
     let host = record.hosts.iter().find(|host| host.role == Role::Peer);
     let kernel = host.map(|host| host.inventory.kernel.clone()).unwrap_or_default();
     let peer = record.peer.as_ref();
+    // An import knows the ends of the streams alone.
+    let of_stream = || record.streams.first()?.peer;
+    let address = peer.map(|peer| peer.address).or_else(of_stream);
     KeptPeer {
-        address: peer.map(|peer| peer.address.ip().to_string()).unwrap_or_default(),
+        address: address.map(|address| address.ip().to_string()).unwrap_or_default(),
         software: peer.map(|peer| peer.software.clone()).unwrap_or_default(),
         kernel,
     }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) fn to_write(path: &Path) -> Result<Connection, StoreError> {
     // SQLite tells less of why it cannot, and gives its other files the mode of this one.
     let mut file = fs::OpenOptions::new();
     let opened = file.read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
-    opened.map_err(|error| StoreError::open(path, &error))?;
+    is_of_sqlite(path, &opened.map_err(|error| StoreError::open(path, &error))?)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, flags);
     let mut connection = opened.map_err(|error| StoreError::of(path, &error))?;
@@ -36,7 +36,7 @@ pub(crate) fn to_read(path: &Path) -> Result<Option<Connection>, StoreError> {
     match fs::File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(StoreError::open(path, &error)),
-        Ok(_) => {}
+        Ok(file) => is_of_sqlite(path, &file)?,
     }
     let of = |error| StoreError::of(path, &error);
     let connection = match Connection::open_with_flags(path, READ).and_then(|connection| {
@@ -55,6 +55,15 @@ pub(crate) fn to_read(path: &Path) -> Result<Option<Connection>, StoreError> {
     refuse(path, &connection)?;
     let is_empty = schema::state(&connection).map_err(of)? == State::Empty;
     Ok((!is_empty).then_some(connection))
+}
+
+/// Refuses a file that does not begin as those of SQLite do (https://sqlite.org/fileformat.html,
+/// section 1.3.1). SQLite itself takes one that is shorter than its header for an empty one.
+fn is_of_sqlite(path: &Path, file: &fs::File) -> Result<(), StoreError> {
+    let mut head = [0; MAGIC.len()];
+    let length = file.read_at(&mut head, 0).map_err(|error| StoreError::open(path, &error))?;
+    let is_one = length == 0 || head == MAGIC;
+    if is_one { Ok(()) } else { Err(StoreError::Foreign { path: path.to_owned() }) }
 }
 
 fn needs_its_folder(error: &rusqlite::Error) -> bool {
@@ -119,6 +128,8 @@ fn retried<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Res
     attempt()
 }
 
+/// With which each file of SQLite begins.
+const MAGIC: [u8; 16] = *b"SQLite format 3\0";
 /// To read, and SQLite's own files beside it may be made.
 const READ: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 /// Another process writes a run within milliseconds.

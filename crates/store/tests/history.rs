@@ -138,13 +138,14 @@ fn what_is_no_store_of_this_version_is_refused_and_left_alone() {
     let folder = folder("foreign");
     fs::create_dir_all(&folder).expect("a folder");
     let text = folder.join("text");
-    fs::write(&text, "not a database, but longer than the header of one is: ".repeat(20))
-        .expect("a file");
-    let before = fs::read(&text).expect("a file");
-    for error in [Store::open(&text).err(), Store::open_to_read(&text).err()] {
-        assert!(matches!(error, Some(StoreError::Foreign { .. })), "{error:?}");
+    for length in [1, 15, 16, 99, 100, 511, 512, 2_000] {
+        let before = "not a database ".repeat(150)[..length].to_owned();
+        fs::write(&text, &before).expect("a file");
+        for error in [Store::open(&text).err(), Store::open_to_read(&text).err()] {
+            assert!(matches!(error, Some(StoreError::Foreign { .. })), "{error:?}");
+        }
+        assert_eq!(fs::read_to_string(&text).expect("a file"), before);
     }
-    assert_eq!(fs::read(&text).expect("a file"), before);
     let newer = folder.join("newer.db");
     drop(Store::open(&newer).expect("a store"));
     // The header of the file has the version at byte 60 (https://sqlite.org/fileformat.html).

@@ -5,14 +5,15 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use measurement::RecordSet;
-use report::import::transcript::{Reading, Runs};
+use report::import::transcript::{Reading, Run, Runs};
 use report::import::{self, ImportError};
 use report::imported::{self, Imported};
 
 use crate::flags::ImportFlags;
-use crate::output;
+use crate::history::Keeping;
+use crate::{charset, history, output, terminal};
 
 pub(crate) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
     if let Some(path) = &flags.output {
@@ -28,7 +29,10 @@ pub(crate) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
     if found.runs.is_empty() && found.rates.is_empty() {
         bail!("{}", nothing_in(&names));
     }
-    found.runs.iter_mut().for_each(|run| campaign::judge(&mut run.record));
+    for run in &mut found.runs {
+        campaign::judge(&mut run.record);
+        run.record.tags.extend(flags.tag.iter().cloned());
+    }
     print(&names, found, flags)
 }
 
@@ -45,9 +49,15 @@ fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<E
         is_cut,
     };
     match flags.format.chosen() {
-        None => output::print_table(|out| imported::write(&imported, out))?,
+        None => {
+            let (width, glyphs) = (terminal::width(), charset::glyphs());
+            output::print_table(|out| imported::write(&imported, width, glyphs, out))?;
+        }
         // Standard error may be closed.
         Some(_) => _ = imported::write_unread(&imported, &mut anstream::stderr()),
+    }
+    if flags.save {
+        save(&runs, flags)?;
     }
     let records = RecordSet::new(runs.into_iter().map(|run| run.record).collect());
     if let Some(format) = flags.format.chosen() {
@@ -57,6 +67,13 @@ fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<E
         output::write_file(&records, path)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Adds each run to the history as a run of its own.
+fn save(runs: &[Run], flags: &ImportFlags) -> anyhow::Result<()> {
+    let keeping = Keeping { file: flags.file.store.clone(), keep: None, command: "import" };
+    let sets = runs.iter().map(|run| RecordSet::new(vec![run.record.clone()]));
+    history::save(&keeping, sets).context("the runs are not in the history")
 }
 
 /// What a file is called in messages.

@@ -11,8 +11,8 @@ use super::store::StoreFile;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareFlags {
-    /// The runs before: a file of linerate test -o, last, last~1, a number of linerate history, or a
-    /// tag
+    /// The runs before: a file of linerate test -o or of what iperf3 printed, last, last~1, a number
+    /// of linerate history, or a tag
     #[arg(value_name = "BEFORE")]
     pub(crate) before: String,
     /// The runs after, in the same way

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::format::FormatFlags;
+use super::store::StoreFile;
+use super::values::parse_tag;
 
 /// Finds the runs of iperf3 and iperf in texts of any kind, and judges them. Text, JSON and CSV of
 /// these programs are read, from logs, mail or pages, with other lines between them. What client
@@ -20,6 +22,14 @@ pub(crate) struct ImportFlags {
     /// Write the records as JSON to a file too
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Add each run to the history
+    #[arg(long)]
+    pub(crate) save: bool,
+    /// Label the runs, e.g. site=lab; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_tag)]
+    pub(crate) tag: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) file: StoreFile,
 }
 
 const EXAMPLES: &str = "\
@@ -27,4 +37,5 @@ Examples:
   iperf3 -c 10.0.0.2 | linerate import -           one run
   linerate import client.log server.log            both ends of the same runs
   linerate import mail.txt -o runs.json; linerate explain runs.json
-                                                   what limited each run";
+                                                   what limited each run
+  linerate import *.log --save --tag nic=old       for history, compare and explain last";

@@ -94,3 +94,85 @@ fn a_text_without_a_run_is_an_error() {
     run(linerate("import /nonesuch")).assert_complaint(1, &["cannot read /nonesuch"]);
     run(linerate("import")).assert_complaint(2, &["FILE"]);
 }
+
+/// A client of iperf3 over TCP with this rate in Mbit/s, and what the server counted.
+fn tcp(port: u16, rate: u32) -> String {
+    let (bytes, rate) = (f64::from(rate) / 8.388_608, f64::from(rate));
+    let row = format!("{bytes:.1} MBytes  {rate:.1} Mbits/sec");
+    format!(
+        "Connecting to host 10.0.0.2, port 5201\n\
+         [  5] local 10.0.0.1 port {port} connected to 10.0.0.2 port 5201\n\
+         [ ID] Interval           Transfer     Bitrate         Retr\n\
+         [  5]   0.00-1.00   sec  {row}    0             sender\n\
+         [  5]   0.00-1.00   sec  {row}                  receiver\n\n\
+         iperf Done.\n"
+    )
+}
+
+#[test]
+fn saved_runs_are_in_the_history_and_compared() {
+    let directory = Directory::new("imported-saved");
+    let within = |line: &str| {
+        let mut command = linerate(line);
+        command.env("XDG_STATE_HOME", directory.path());
+        run(command)
+    };
+    let logs = [("old", 80), ("new", 95)].map(|(name, rate)| {
+        let file = directory.file(&format!("{name}.log"));
+        let runs = (0..4).map(|at| tcp(40_000 + at, rate + u32::from(at)));
+        fs::write(&file, runs.collect::<String>()).expect("a file");
+        file.display().to_string()
+    });
+    for (name, log) in ["nic=old", "nic=new"].iter().zip(&logs) {
+        within(&format!("import {log} --save --tag {name}")).assert_success();
+    }
+    let history = within("history");
+    history.assert_prints(&["unknown", "10.0.0.2", "nic=old", "nic=new", "TCP send"]);
+    let runs = within("history --json").json();
+    assert_eq!(list(&runs["runs"]).len(), 8, "{runs}");
+    for known_of_nobody in ["host", "kernel", "driver", "linerate"] {
+        assert_eq!(runs["runs"][0][known_of_nobody], "", "{runs}");
+    }
+    assert_eq!(runs["runs"][0]["command"], "import");
+    within("explain last").assert_prints(&["TCP send"]);
+    // Nobody tested by turns, and what one host did to all runs is not known.
+    let words = ["better", "Welch", "Runs: 4 before, 4 after."];
+    within("compare nic=old nic=new").assert_prints(&words);
+    within(&format!("compare {} {}", logs[0], logs[1])).assert_prints(&words);
+    let nowhere = directory.file("no/such/folder/history.db");
+    let refused = within(&format!("import {} --save --store {}", logs[0], nowhere.display()));
+    refused.assert_success();
+    fs::write(directory.file("plain"), "x").expect("a file");
+    let refused =
+        within(&format!("import {} --save --store {}/plain", logs[0], directory.path().display()));
+    refused.assert_complaint(1, &["the runs are not in the history"]);
+}
+
+#[test]
+fn loads_are_a_picture() {
+    let directory = Directory::new("imported-picture");
+    let file = directory.file("sweep.log");
+    let runs = [(10, 10), (20, 20), (40, 38), (80, 41)].map(|(asked, arrived)| {
+        let rate =
+            |rate: u32| format!("{:.2} MBytes  {rate}.0 Mbits/sec", f64::from(rate) / 8.388_608);
+        let (all, lost) = (asked * 100, (asked - arrived) * 100);
+        format!(
+            "$ iperf3 -c 10.0.0.2 -u -b {asked}M -t 1\n\
+             Connecting to host 10.0.0.2, port 5201\n\
+             [  5] local 10.0.0.1 port {} connected to 10.0.0.2 port 5201\n\
+             [ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n\
+             [  5]   0.00-1.00   sec  {}  0.000 ms  0/{all} (0%)  sender\n\
+             [  5]   0.00-1.00   sec  {}  0.010 ms  {lost}/{all} ({:.1}%)  receiver\n\n\
+             iperf Done.\n",
+            40_000 + asked,
+            rate(asked),
+            rate(arrived),
+            100.0 * f64::from(lost) / f64::from(all)
+        )
+    });
+    fs::write(&file, runs.concat()).expect("a file");
+    let finished = run(linerate(&format!("import {}", file.display())));
+    finished.assert_success();
+    let picture = finished.stdout.split_once("UDP from").expect("a curve").1;
+    insta::assert_snapshot!(picture);
+}

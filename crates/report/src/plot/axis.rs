@@ -39,6 +39,25 @@ pub enum Scale {
     Logarithmic,
 }
 
+impl Scale {
+    /// By the logarithm if that spaces the numbers more evenly, else in proportion.
+    pub fn fitting(numbers: impl Iterator<Item = f64>) -> Self {
+        let mut numbers: Vec<_> = numbers.collect();
+        numbers.sort_by(f64::total_cmp);
+        numbers.dedup();
+        let unevenness = |of: fn(f64) -> f64| {
+            let gaps = numbers.windows(2).map(|pair| of(pair[1]) - of(pair[0]));
+            let (least, most) = gaps.fold((f64::MAX, 0.0), |(least, most): (f64, f64), gap| {
+                (least.min(gap), most.max(gap))
+            });
+            most / least
+        };
+        let is_positive = numbers.first().is_some_and(|least| *least > 0.0);
+        let is_even = is_positive && unevenness(f64::ln) < unevenness(|number| number);
+        if is_even { Self::Logarithmic } else { Self::Linear }
+    }
+}
+
 /// A tick of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {

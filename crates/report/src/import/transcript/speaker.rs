@@ -34,8 +34,10 @@ impl<'a> Speaker<'a> {
         let (before, _) = line.split_once("]: ").filter(|(before, _)| before.len() < LONGEST)?;
         let (_, number) = before.rsplit_once('[')?;
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        let name = before.rsplit(' ').next().filter(|name| !name.starts_with('['))?;
-        is_number.then_some(Self { name, end: before.len() + "]: ".len() })
+        let start = before.rfind(' ').map_or(0, |at| at + 1);
+        let is_named = is_number && !before[start..].starts_with('[');
+        let name = &line[start..=before.len()];
+        is_named.then_some(Self { name, end: before.len() + "]: ".len() })
     }
 }
 
