@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::env;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,18 @@ pub(crate) fn save<S: Borrow<RecordSet>>(
         store.prune(keep, now_millis)?;
     }
     Ok(())
+}
+
+/// How runs of a command are kept that has no options for it: in the file that `LINERATE_STORE` names;
+/// none: it names none.
+pub(crate) fn of_environment(command: &'static str) -> Option<Keeping> {
+    let file = set("LINERATE_STORE").map(PathBuf::from);
+    file.map(|file| Keeping { file: Some(file), keep: None, command })
+}
+
+/// A variable of the environment that is not empty.
+fn set(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Opens the history to change it.
@@ -116,9 +129,9 @@ fn path(file: Option<&Path>) -> anyhow::Result<PathBuf> {
     if let Some(path) = file {
         return Ok(path.to_owned());
     }
-    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let states = set("XDG_STATE_HOME").filter(|path| path.is_absolute());
-    let states = states.or_else(|| set("HOME").map(|home| home.join(".local/state")));
+    let folder = |name: &str| set(name).map(PathBuf::from);
+    let states = folder("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let states = states.or_else(|| folder("HOME").map(|home| home.join(".local/state")));
     let states = states.ok_or_else(|| anyhow!("HOME is not set: choose a file with --store"))?;
     Ok(states.join("linerate/history.db"))
 }

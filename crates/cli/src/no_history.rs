@@ -14,6 +14,16 @@ pub(crate) const fn keep(keeping: &Keeping, _records: &RecordSet) -> bool {
     match *keeping {}
 }
 
+/// Keeps nothing.
+pub(crate) fn save<S>(keeping: &Keeping, _runs: impl Iterator<Item = S>) -> anyhow::Result<()> {
+    match *keeping {}
+}
+
+/// No run is kept.
+pub(crate) const fn of_environment(_command: &'static str) -> Option<Keeping> {
+    None
+}
+
 /// Has no runs.
 pub(crate) fn records(_file: Option<&Path>, word: &str) -> anyhow::Result<RecordSet> {
     bail!("there is no file {word}, and this linerate was built without a history: use -o FILE")

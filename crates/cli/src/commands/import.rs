@@ -7,12 +7,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use measurement::RecordSet;
-use report::import::transcript::{Reading, Run, Runs};
+use report::import::transcript::{Reading, Runs};
 use report::import::{self, ImportError};
 use report::imported::{self, Imported};
 
 use crate::flags::ImportFlags;
-use crate::history::Keeping;
 use crate::{charset, history, output, terminal};
 
 pub(crate) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
@@ -56,8 +55,10 @@ fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<E
         // Standard error may be closed.
         Some(_) => _ = imported::write_unread(&imported, &mut anstream::stderr()),
     }
-    if flags.save {
-        save(&runs, flags)?;
+    if let Some(keeping) = flags.save.keeping("import") {
+        // Each by itself: history and compare tell runs apart.
+        let sets = runs.iter().map(|run| RecordSet::new(vec![run.record.clone()]));
+        history::save(&keeping, sets).context("the runs are not in the history")?;
     }
     let records = RecordSet::new(runs.into_iter().map(|run| run.record).collect());
     if let Some(format) = flags.format.chosen() {
@@ -67,13 +68,6 @@ fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<E
         output::write_file(&records, path)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Adds each run to the history as a run of its own.
-fn save(runs: &[Run], flags: &ImportFlags) -> anyhow::Result<()> {
-    let keeping = Keeping { file: flags.file.store.clone(), keep: None, command: "import" };
-    let sets = runs.iter().map(|run| RecordSet::new(vec![run.record.clone()]));
-    history::save(&keeping, sets).context("the runs are not in the history")
 }
 
 /// What a file is called in messages.

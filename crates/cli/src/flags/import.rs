@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::format::FormatFlags;
-use super::store::StoreFile;
+use super::store::SaveFlags;
 use super::values::parse_tag;
 
 /// Finds the runs of iperf3 and iperf in texts of any kind, and judges them. Text, JSON and CSV of
@@ -22,14 +22,11 @@ pub(crate) struct ImportFlags {
     /// Write the records as JSON to a file too
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Add each run to the history
-    #[arg(long)]
-    pub(crate) save: bool,
     /// Label the runs, e.g. site=lab; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_tag)]
     pub(crate) tag: Vec<(String, String)>,
     #[command(flatten)]
-    pub(crate) file: StoreFile,
+    pub(crate) save: SaveFlags,
 }
 
 const EXAMPLES: &str = "\

@@ -30,6 +30,23 @@ impl StoreFlags {
     }
 }
 
+/// The history, of a command that keeps runs on request.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SaveFlags {
+    /// Add each run to the history
+    #[arg(long)]
+    pub(crate) save: bool,
+    #[command(flatten)]
+    pub(crate) file: StoreFile,
+}
+
+impl SaveFlags {
+    /// How runs of a command are kept; none: they are not.
+    pub(crate) fn keeping(&self, command: &'static str) -> Option<Keeping> {
+        self.save.then(|| Keeping { file: self.file.store.clone(), keep: None, command })
+    }
+}
+
 /// The file of the history.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreFile {

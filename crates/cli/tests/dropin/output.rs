@@ -162,3 +162,24 @@ fn help_shows_the_usage() {
 }
 
 const DAYS: [&str; 7] = ["Mon ", "Tue ", "Wed ", "Thu ", "Fri ", "Sat ", "Sun "];
+
+#[test]
+fn a_run_is_kept_only_where_the_environment_names_a_file() {
+    let (directory, server) = (Directory::new("kept"), Server::start(""));
+    let file = directory.file("history.db");
+    let test = |store: &str| {
+        let mut command = client(server.port, "-n 1M");
+        command.env("LINERATE_STORE", store).env("XDG_STATE_HOME", directory.file("state"));
+        run(command)
+    };
+    let usual = test("");
+    usual.assert_success();
+    let kept = test(&file.display().to_string());
+    kept.assert_success();
+    assert_eq!(kept.stdout.lines().count(), usual.stdout.lines().count(), "{kept:?}");
+    assert_eq!((kept.stderr.as_str(), usual.stderr.as_str()), ("", ""));
+    assert!(file.exists() && !directory.file("state").exists());
+    let refused = test("/proc/1/nowhere/history.db");
+    assert_eq!(refused.code, Some(0), "the test itself went well: {refused:?}");
+    assert!(refused.stderr.contains("the run is not in the history"), "{refused:?}");
+}

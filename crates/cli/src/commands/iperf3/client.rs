@@ -2,20 +2,22 @@
 
 use std::process::ExitCode;
 
-use measurement::{TestRecord, Transport};
+use measurement::{RecordSet, TestRecord, Transport};
 use report::iperf3::Role;
 use session::SessionError;
 use session::client::run as run_test;
 
 use super::end::End;
 use super::words::Failure;
-use super::{Frame, plan};
+use super::{Frame, plan, words};
 use crate::flags::Iperf3Flags;
+use crate::history::{self, Keeping};
 
 pub(super) fn run(flags: &Iperf3Flags) -> Result<ExitCode, Failure> {
     let request = plan::request(flags)?;
     let frame = Frame::new(flags)?;
     let mut report = frame.report(Role::Client, flags);
+    let mut measured = None;
     let end = match run_test(&request, &mut *report, Some(frame.signals.interrupts())) {
         Err(error) => {
             if matches!(error, SessionError::Interrupted) {
@@ -26,12 +28,26 @@ pub(super) fn run(flags: &Iperf3Flags) -> Result<ExitCode, Failure> {
         Ok(mut record) => {
             note_the_default_rate(&mut record, flags);
             report.conclude(&record);
-            report.subject().end_of(&record.outcome.ending)
+            let end = report.subject().end_of(&record.outcome.ending);
+            measured = Some(record);
+            end
         }
     };
     report.end(&end);
+    if let Some((keeping, record)) = history::of_environment("iperf3").zip(measured) {
+        keep(&keeping, record);
+    }
     let failed = matches!(end, End::Failed(_) | End::Refused(_));
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Adds the run to the history that the environment names, once everything is printed.
+fn keep(keeping: &Keeping, mut record: TestRecord) {
+    campaign::judge(&mut record);
+    let set = RecordSet::new(vec![record]);
+    if let Err(error) = history::save(keeping, std::iter::once(&set)) {
+        words::complain(&format!("warning: the run is not in the history: {error:#}"));
+    }
 }
 
 /// iperf3's default rate for UDP is often taken for what the path can carry.
