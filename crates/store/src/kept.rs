@@ -80,7 +80,7 @@ fn host(record: &TestRecord) -> KeptHost {
 /// The version of linerate that measured; empty: another program did.
 fn writer(record: &TestRecord) -> String {
     let is_measured = record.origin.source == Source::Measured;
-    is_measured.then(|| record.origin.linerate.clone()).unwrap_or_default()
+    if is_measured { record.origin.linerate.clone() } else { String::new() }
 }
 
 /// What interfaces that carried the test have, each once, with commas between them.

@@ -34,7 +34,7 @@ pub(super) fn sends(view: &View, row: &Row) -> bool {
 pub(super) fn note_receiver(view: &mut View, row: &Row) {
     let is_unknown = view.is_of_rows() && view.is_empty() && !view.reverse;
     if is_unknown && row.tail.total.is_some() {
-        (view.end, view.is_end_likely) = (Some(End::Server), true);
+        (view.end, view.likely_end) = (Some(End::Server), Some(End::Server));
     }
 }
 

@@ -332,7 +332,7 @@ impl<'a> Account<'a> {
             notes
                 .push("the text does not tell which end printed it: read as the client".to_owned());
         }
-        if self.views.iter().all(|view| view.is_end_likely) {
+        if self.views.iter().all(|view| view.likely_end.is_some()) {
             notes
                 .push("the text does not tell which end printed it: read as the server".to_owned());
         }

@@ -36,8 +36,8 @@ pub(super) struct View {
     pub(super) version: Option<String>,
     /// None: it does not show.
     pub(super) end: Option<End>,
-    /// Whether only its rows tell the end.
-    pub(super) is_end_likely: bool,
+    /// The end that only its rows tell; none: more tells it, or nothing.
+    pub(super) likely_end: Option<End>,
     /// The server as the client named it.
     pub(super) host: Option<String>,
     pub(super) port: Option<u16>,
@@ -199,7 +199,7 @@ impl View {
             tool,
             version: None,
             end,
-            is_end_likely: false,
+            likely_end: None,
             host: None,
             port: None,
             transport: None,
