@@ -111,7 +111,7 @@ impl<'a> ThroughputSearch<'a> {
     }
 
     fn step<'s>(&'s self, goal: &'s SearchGoal) -> Step<'s> {
-        let bounds = Bounds::new(goal, &self.trials);
+        let bounds = Bounds::new(goal, &self.trials, self.estimate);
         let (limits, trials, estimate) = (&self.limits, &self.trials, self.estimate);
         Step { goal, limits, trials, bounds, estimate }
     }
@@ -149,7 +149,7 @@ impl<'a> ThroughputSearch<'a> {
             [] => self.estimate?.rate * OVERLOAD,
             [one] if !one.is_overload() => {
                 let goal = self.widest()?;
-                let bounds = Bounds::new(&goal, &self.trials);
+                let bounds = Bounds::new(&goal, &self.trials, self.estimate);
                 let (lower, upper) = (bounds.lower()? as f64, bounds.upper()? as f64);
                 (upper <= lower * AROUND).then_some(upper * SLIGHTLY_MORE)?
             }

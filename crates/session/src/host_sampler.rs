@@ -141,10 +141,13 @@ struct SamplerThread {
     marks: Vec<Timestamp>,
 }
 
-/// The pulse of one direction, and what was counted at its last step.
+/// The pulse of one direction, and what was counted when it was last looked at.
 struct PulseCounter {
     pulse: Pulse,
     counted: u64,
+    read: Timestamp,
+    /// What had moved by the end of the last step.
+    by_step: u64,
 }
 
 impl SamplerThread {
@@ -157,8 +160,7 @@ impl SamplerThread {
             watch.prepare_profile(perf, &test.threads);
         }
         let every = test.pause.max(STEP);
-        let beat =
-            |sender| PulseCounter { pulse: Pulse { sender, every, bytes: Vec::new() }, counted: 0 };
+        let beat = |sender| PulseCounter::new(Pulse { sender, every, bytes: Vec::new() });
         Self {
             watch,
             streams: test.streams,
@@ -238,30 +240,25 @@ impl SamplerThread {
 
     fn begin(&mut self, start: Timestamp) {
         for beat in &mut self.pulses {
-            beat.counted = counted(&self.streams, self.block, beat.pulse.sender);
+            beat.begin(start, counted(&self.streams, self.block, beat.pulse.sender));
         }
         self.next_beat = Some(start.after(self.pause));
         self.watch.begin_profile();
         self.stalls = Some(StallDetector::begin());
     }
 
-    /// Counts what moved since the last step; of steps that were missed each gets its share.
+    /// Counts what moved in the steps that have ended.
     fn beat(&mut self, now: Timestamp) {
-        let Some(mut next) = self.next_beat else { return };
-        let mut steps = 0;
+        let Some(first) = self.next_beat else { return };
+        let mut next = first;
         while next <= now {
             next = next.after(self.pause);
-            steps += 1;
         }
         self.next_beat = Some(next);
         self.watch.gather_profile();
         for beat in &mut self.pulses {
             let counted = counted(&self.streams, self.block, beat.pulse.sender);
-            let moved = counted.saturating_sub(beat.counted);
-            beat.counted = counted;
-            beat.pulse
-                .bytes
-                .extend((0..steps).map(|step| moved * (step + 1) / steps - moved * step / steps));
+            beat.step(first, next, dataplane::now(), counted);
         }
         let length = self.pulses[0].pulse.bytes.len();
         // An odd one has no partner.
@@ -302,6 +299,33 @@ impl SamplerThread {
             host: HostEvidence { still_seconds, held_seconds, ..self.watch.finish(Role::Here) },
             pulses,
         }
+    }
+}
+
+impl PulseCounter {
+    fn new(pulse: Pulse) -> Self {
+        Self { pulse, counted: 0, read: Timestamp::default(), by_step: 0 }
+    }
+
+    /// The first step begins at `start`.
+    fn begin(&mut self, start: Timestamp, counted: u64) {
+        (self.counted, self.read, self.by_step) = (counted, start, counted);
+    }
+
+    /// Ends the steps from that which ends at `first` to the last before `next`. `counted` was read
+    /// at `now`, later than they ended: what moved since the last look is divided by time.
+    fn step(&mut self, first: Timestamp, next: Timestamp, now: Timestamp, counted: u64) {
+        let (since, moved) = (now.since(self.read), counted.saturating_sub(self.counted));
+        let mut end = first;
+        while end < next {
+            let share = end.since(self.read).as_nanos();
+            let by_end = u128::from(moved) * share / since.as_nanos().max(1);
+            let by_end = self.counted + u64::try_from(by_end).map_or(moved, |part| part.min(moved));
+            self.pulse.bytes.push(by_end.saturating_sub(self.by_step));
+            self.by_step = self.by_step.max(by_end);
+            end = end.after(self.pulse.every);
+        }
+        (self.counted, self.read) = (counted, now);
     }
 }
 

@@ -4,6 +4,7 @@
 use measurement::{BitRate, SearchGoal};
 
 use super::classification::{Class, forwarded};
+use super::estimate::Estimate;
 use super::trials::{Point, Trials};
 use super::{rate, whole};
 
@@ -13,6 +14,8 @@ pub(super) struct Bounds<'a> {
     goal: &'a SearchGoal,
     trials: &'a Trials,
     loads: Vec<Load>,
+    /// Short trials passed what the device does not carry for long: they are left out.
+    needs_full_length: bool,
 }
 
 /// A load that was tried, and what its trials say.
@@ -26,7 +29,16 @@ struct Load {
 }
 
 impl<'a> Bounds<'a> {
-    pub(super) fn new(goal: &'a SearchGoal, trials: &'a Trials) -> Self {
+    pub(super) fn new(
+        goal: &'a SearchGoal,
+        trials: &'a Trials,
+        estimate: Option<Estimate>,
+    ) -> Self {
+        let is_refuted = |trial: &Point| {
+            let refutes = |about: Estimate| about.refutes(trial.load, trial.duration, goal);
+            !trial.fails(goal) && estimate.is_some_and(refutes)
+        };
+        let needs_full_length = trials.iter().any(is_refuted);
         let loads = trials.loads().into_iter().map(|load| {
             let class = Class::of(trials.at(load), goal);
             let fails = match class {
@@ -36,7 +48,13 @@ impl<'a> Bounds<'a> {
             };
             Load { rate: load, class, fails }
         });
-        Self { goal, trials, loads: loads.collect() }
+        let is_told = |load: &Load| load.fails || !trials.at(load.rate).all(is_refuted);
+        Self { goal, trials, loads: loads.filter(is_told).collect(), needs_full_length }
+    }
+
+    /// Whether only full-length trials tell what passes.
+    pub(super) const fn needs_full_length(&self) -> bool {
+        self.needs_full_length
     }
 
     /// The lowest load that fails.

@@ -1,6 +1,8 @@
 //! The load classification of RFC 9971: whether the trials of one load make it a lower or an upper
 //! bound for a goal, and its conditional throughput.
 
+use std::time::Duration;
+
 use measurement::SearchGoal;
 
 use super::trials::Point;
@@ -56,7 +58,8 @@ impl Sums {
                 (false, false) => &mut sums.short_low,
                 (false, true) => &mut sums.short_high,
             };
-            *sum += trial.duration.as_secs_f64();
+            let most = if trial.is_marginal(goal) { goal.final_trial } else { Duration::MAX };
+            *sum += trial.duration.min(most).as_secs_f64();
         }
         sums
     }

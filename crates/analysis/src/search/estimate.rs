@@ -14,6 +14,8 @@ pub(super) struct Estimate {
     burst: Duration,
     /// Time from one datagram to the next, at about that rate; zero: TCP.
     apart: Duration,
+    /// How long the overload lasted.
+    lasted: Duration,
 }
 
 impl Estimate {
@@ -30,7 +32,19 @@ impl Estimate {
         let burst = burst.unwrap_or_default().min(LARGEST_BURST);
         let datagrams = datagrams.map(|all| u32::try_from(all.max(1)).unwrap_or(u32::MAX));
         let apart = datagrams.map_or(Duration::ZERO, |all| duration / all);
-        Self { rate: rate.max(1.0), burst, apart }
+        Self { rate: rate.max(1.0), burst, apart, lasted: duration }
+    }
+
+    /// Whether a shorter trial that passed `load` passed more than the device carries for long: by a
+    /// bucket, or since it reacts late.
+    pub(super) fn refutes(&self, load: u64, duration: Duration, goal: &SearchGoal) -> bool {
+        let is_beyond = load as f64 > self.of_goal(goal) * FAR_BEYOND;
+        is_beyond && self.lasted * 49 >= goal.final_trial * 48 && duration * 50 < self.lasted * 49
+    }
+
+    /// What a token bucket lets pass at first, as the time that it takes at the rate.
+    pub(super) const fn burst(&self) -> Duration {
+        self.burst
     }
 
     /// About where the throughput of a goal is, in bit/s: what is above the rate is lost.
@@ -55,5 +69,7 @@ pub(super) const LATE: Duration = Duration::from_millis(3);
 const VISIBLE: f64 = 2.5;
 /// Of the final trial duration.
 pub(super) const LONGEST: u32 = 4;
+/// Of the rate that is carried.
+const FAR_BEYOND: f64 = 1.15;
 const LARGEST_BURST: Duration = Duration::from_millis(500);
 const MOST_LOST: f64 = 0.9;

@@ -17,6 +17,8 @@ pub(super) struct Device {
     pub(super) queue: f64,
     /// What its token bucket holds, as seconds at its rate.
     pub(super) burst: f64,
+    /// Seconds for which it forwards all, before it limits.
+    pub(super) reaction: f64,
     /// Share that is lost at any load.
     pub(super) loss: f64,
     /// Most seconds by which the last datagram is late, for no fault of its own.
@@ -31,6 +33,7 @@ pub(super) const DEVICE: Device = Device {
     rate: 100e6,
     queue: 0.005,
     burst: 0.0,
+    reaction: 0.0,
     loss: 0.0,
     late: 0.0,
     overloaded: 1.0,
@@ -51,7 +54,8 @@ impl Device {
         let offered = (next.load.bits_per_second() as f64).min(self.sender);
         let rate = if offered > self.rate * 1.5 { self.rate * self.overloaded } else { self.rate };
         let (sent, carried) = (offered * seconds, rate * seconds);
-        let excess = (sent - carried - self.burst * rate).max(0.0);
+        let passed = (offered - rate).max(0.0) * self.reaction.min(seconds);
+        let excess = (sent - carried - passed - self.burst * rate).max(0.0);
         let queued = excess.min(self.queue * rate);
         let count = (sent / DATAGRAM_BITS).max(1.0);
         let mut lost = (excess - queued) / DATAGRAM_BITS;

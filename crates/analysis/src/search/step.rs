@@ -88,7 +88,8 @@ impl Step<'_> {
             || upper.is_some_and(|upper| self.are_close(load, upper))
             || self
                 .about()
-                .is_some_and(|about| (load as f64 / about - 1.0).abs() <= self.goal.width_ratio);
+                .is_some_and(|about| (load as f64 / about - 1.0).abs() <= self.goal.width_ratio)
+            || self.bounds.needs_full_length();
         let length = if is_last { self.full_length(load) } else { self.length(lower, upper) };
         Some(trial(load, length))
     }

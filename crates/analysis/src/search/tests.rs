@@ -73,6 +73,40 @@ fn what_a_late_cpu_adds_is_no_queue() {
 }
 
 #[test]
+fn a_queue_that_one_late_cpu_seems_to_fill_is_no_bound() {
+    for seed in 0..20 {
+        let mut hits = 0;
+        let found = DEVICE.search_with(&goals(), LIMITS, seed, |mut trial, rng| {
+            // Once on the way up, and once at a bound.
+            let share = if trial.purpose == TrialPurpose::Ramp { 0.3 } else { 0.1 };
+            if hits < 2 && rng.f64() < share {
+                hits += 1;
+                trial.delay += Duration::from_micros(5_000);
+            }
+            trial
+        });
+        assert_found(&DEVICE, &found);
+    }
+}
+
+#[test]
+fn a_device_that_limits_late_is_told_by_full_length_trials() {
+    for reaction in [0.1, 0.3, 0.45] {
+        for overloaded in [1.0, 0.3] {
+            let device = Device { reaction, overloaded, queue: 0.0, ..DEVICE };
+            let found = device.search(&goals()[..1], LIMITS, 1);
+            let outside = outside(&device, &found.results[0]);
+            let told = found.told();
+            assert!(outside.is_some_and(|out| out <= TOLERANCE), "{outside:?} {device:?}\n{told}");
+            // The way back from what a collapse lets through takes time.
+            let end = if overloaded < 1.0 { found.results[0].end } else { GoalEnd::Width };
+            assert_eq!(found.results[0].end, end, "{told}");
+            assert!(found.took() <= LIMITS.budget, "{told}");
+        }
+    }
+}
+
+#[test]
 fn loss_at_any_load_keeps_a_strict_goal_far_below_and_the_others_where_they_are() {
     let device = Device { loss: 0.003, ..DEVICE };
     for seed in 0..20 {

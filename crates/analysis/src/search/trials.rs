@@ -78,7 +78,15 @@ impl Point {
         let unsure = OFFERED_LATE.as_secs_f64() / seconds + FEW_DATAGRAMS * piece;
         let is_short = self.unoffered > unsure.max(goal.width_ratio * OFFERED);
         let unoffered = if is_short { self.unoffered } else { 0.0 };
-        1.0 - (1.0 - self.lost.min(1.0)) / (1.0 + self.queued) * (1.0 - unoffered)
+        let queued = self.queued + self.spared_by_burst(seconds);
+        1.0 - (1.0 - self.lost.min(1.0)) / (1.0 + queued) * (1.0 - unoffered)
+    }
+
+    /// Share of the payload that a token bucket let pass before a queue grew: the bucket was full
+    /// when the trial began, and a longer trial gains nothing more by it.
+    fn spared_by_burst(&self, seconds: f64) -> f64 {
+        let burst = self.about.filter(|_| self.queued > 0.0).map(|about| about.burst());
+        burst.unwrap_or_default().as_secs_f64() / seconds
     }
 
     /// Whether it has high loss for a goal.
@@ -110,10 +118,33 @@ impl Point {
         self.lacks(CLEAR)
     }
 
+    /// Whether the rate that arrived is the device's: it was an overload, or a queue grew by more
+    /// than any CPU is late, which loss at any load does not do.
+    pub(super) fn tells_the_rate(&self) -> bool {
+        self.is_overload() || (self.is_clear(self.queued) && !self.is_disturbed)
+    }
+
     /// Whether a share of its load at least was lost or queued, or as much was not offered.
     pub(super) fn lacks(&self, share: f64) -> bool {
-        let lost = 1.0 - (1.0 - self.lost.min(1.0)) / (1.0 + self.queued);
-        lost >= share || self.unoffered >= share
+        let clear = |part: f64| if self.is_clear(part) { part } else { 0.0 };
+        let lost = 1.0 - (1.0 - self.lost.min(1.0)) / (1.0 + clear(self.queued));
+        lost >= share || clear(self.unoffered) >= share
+    }
+
+    /// Whether a share of the trial is more than a CPU that is late once explains.
+    fn is_clear(&self, share: f64) -> bool {
+        self.duration.mul_f64(share) >= LATE * CLEARLY_LATE
+    }
+
+    /// Whether it fails by a queue that grew by so little that a CPU may have been late: one such
+    /// trial does not decide.
+    pub(super) fn is_marginal(&self, goal: &SearchGoal) -> bool {
+        let seconds = self.duration.as_secs_f64();
+        let excess = (self.loss(goal) - goal.loss_ratio) * seconds;
+        let burst = self.spared_by_burst(seconds) * seconds;
+        self.lost <= 0.0
+            && !self.is_clear(self.unoffered)
+            && excess - burst < (LATE * MARGINALLY_LATE).as_secs_f64()
     }
 
     /// Whether most of what it lacks was not offered.
@@ -149,7 +180,16 @@ impl Trials {
         let order = |one: &&Point, other: &&Point| {
             centiseconds(one).cmp(&centiseconds(other)).then(other.load.cmp(&one.load))
         };
-        let overload = self.iter().filter(|point| point.is_overload()).max_by(order)?;
+        // Where more passed in as long a trial, a CPU was late.
+        let is_refuted = |point: &Point| {
+            self.iter().any(|other| {
+                other.load > point.load
+                    && other.is_as_long_as(point.duration)
+                    && !other.tells_the_rate()
+            })
+        };
+        let overloads = self.iter().filter(|point| point.tells_the_rate() && !is_refuted(point));
+        let overload = overloads.max_by(order)?;
         let Point { delivered, sustained, duration, datagrams, .. } = *overload;
         Some(Estimate::new(delivered, sustained, duration, datagrams))
     }
@@ -254,5 +294,8 @@ const CLEAR: f64 = 0.02;
 /// Disturbed trials that are repeated.
 const MOST_SPARED: usize = 8;
 const MOST_SPARED_OF_A_LOAD: usize = 2;
+/// Of the delay that is no queue: surely one, and perhaps none.
+const CLEARLY_LATE: u32 = 4;
+const MARGINALLY_LATE: u32 = 2;
 /// Trials whose overhead tells that of the next.
 const FEW: usize = 4;
