@@ -50,9 +50,10 @@ pub fn judge(record: &TestRecord) -> Judgement {
     let test = Test::from_record(record);
     let (reasons, unchecked) = trust::check(&test);
     let attributions = attribution::attributions(record);
+    let case = Case::of_test(&test, &attributions);
     let verdict = match at_the_limit(record) {
-        Some(above) => verdict(&above),
-        None => bottleneck::verdict(&test, &Case::of_test(&test, &attributions)),
+        Some(above) => verdict_above(&above, &case),
+        None => bottleneck::verdict(&test, &case),
     };
     Judgement {
         stamp: reasons.iter().map(|reason| reason.stamp).max().unwrap_or_default(),
@@ -64,11 +65,11 @@ pub fn judge(record: &TestRecord) -> Judgement {
     }
 }
 
-/// The verdict on a test, from its record alone.
-fn verdict(record: &TestRecord) -> Option<Verdict> {
+/// The verdict on a trial above the rate that a search `held`.
+fn verdict_above(record: &TestRecord, held: &Case<'_>) -> Option<Verdict> {
     let test = Test::from_record(record);
     let attributions = attribution::attributions(record);
-    bottleneck::verdict(&test, &Case::of_test(&test, &attributions))
+    bottleneck::verdict(&test, &Case::of_test(&test, &attributions).above(held))
 }
 
 /// The trial that shows the limit of a record whose rate a search found: at the rate held little

@@ -45,6 +45,26 @@ fn a_sender_at_its_limit_is_named() {
 }
 
 #[test]
+fn a_sender_that_had_time_for_as_much_is_held_up_by_the_path() {
+    let here = measurement::Role::Here;
+    let row = |held: f64, above: u64| {
+        let mut row = searched(RateSearchEnd::Sender, |trial| {
+            test_record::send_only(trial, above);
+            test_record::occupy(trial, &here, 0.99);
+            test_record::fill(test_record::host(trial, &here), 0.98);
+        });
+        test_record::fill(test_record::host(&mut row, &here), held);
+        verdict(&row)
+    };
+    let told = row(0.70, 115_000_000);
+    assert_eq!(told.findings[0].rule, RuleId::PathRateLimit, "{told:?}");
+    // Here the CPU was full before, and there much more was sent.
+    for told in [row(0.95, 115_000_000), row(0.70, 124_000_000)] {
+        assert_eq!(told.findings[0].host, Some(here.clone()), "{told:?}");
+    }
+}
+
+#[test]
 fn a_row_that_loses_as_much_as_the_trial_above_is_judged_by_itself() {
     let mut row = searched(RateSearchEnd::Loss, |above| test_record::lose(above, 1_000));
     test_record::send_only(&mut row, 125_000_000);

@@ -19,10 +19,21 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
         if finding.effect.is_unknown() {
             finding.effect = usual_effect(case, finding);
         }
-        if room(case, finding).is_some_and(|room| room > DISMISSED) {
+        let is_dismissed = room(case, finding).is_some_and(|room| room > DISMISSED);
+        if is_dismissed || had_time_for_as_much(case, finding) {
             finding.certainty = Certainty::Note;
         }
     }
+}
+
+/// Whether a sender whose CPU is full had time left when it sent as much below the limit: what fills
+/// it is the work of a queue that begins there.
+fn had_time_for_as_much(case: &Case<'_>, finding: &Finding) -> bool {
+    let is_of_cpu = finding.rule == RuleId::SenderBelowRate
+        || matches!(causes::usual_effect(finding.rule), causes::UsualEffect::CpuTime);
+    let role = finding.host.as_ref().filter(|role| is_of_cpu && load::sends(case, role));
+    let held = role.and_then(|role| Some((role, case.held_with_as_much()?)));
+    held.is_some_and(|(role, held)| load::has_time(held, role) == Some(true))
 }
 
 /// How closely the bound of a finding explains what arrived: the closest first.

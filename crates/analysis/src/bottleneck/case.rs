@@ -26,17 +26,35 @@ pub(crate) struct Case<'a> {
     pub(crate) test: Option<&'a Test<'a>>,
     /// Where CPU time of the hosts went that told.
     pub(crate) attributions: &'a [Attribution],
+    /// The test at the rate that a search held, where this one is a trial above it.
+    held: Option<&'a Case<'a>>,
 }
 
 impl<'a> Case<'a> {
     /// Of a test.
     pub(crate) fn of_test(test: &'a Test<'a>, attributions: &'a [Attribution]) -> Self {
-        Self { hosts: test.hosts.clone(), test: Some(test), attributions }
+        Self { hosts: test.hosts.clone(), test: Some(test), attributions, held: None }
     }
 
     /// Of hosts that ran none.
     pub(crate) fn of_hosts(hosts: &'a [HostEvidence], attributions: &'a [Attribution]) -> Self {
-        Self { hosts: hosts.iter().map(HostView::alone).collect(), test: None, attributions }
+        let hosts = hosts.iter().map(HostView::alone).collect();
+        Self { hosts, test: None, attributions, held: None }
+    }
+
+    /// The same, as a trial above the rate that a search held in another test.
+    pub(crate) fn above(self, held: &'a Case<'a>) -> Self {
+        Self { held: Some(held), ..self }
+    }
+
+    /// The test at the rate that a search held, if its sender offered as much as here, or nearly.
+    pub(crate) fn held_with_as_much(&self) -> Option<&'a Case<'a>> {
+        let held = self.held?;
+        let offered = |case: &Case<'_>| {
+            let outcomes = case.flows().iter().map(|flow| flow.outcome.offered);
+            outcomes.map(|one| Some(one?.rate.bits_per_second() as f64)).sum::<Option<f64>>()
+        };
+        (offered(self)? <= offered(held)? * NEARLY_AS_MUCH).then_some(held)
     }
 
     /// The host in a role, if it told.
@@ -92,3 +110,6 @@ impl<'a> Case<'a> {
         self.test.is_some_and(|test| test.record.plan.transport == Transport::Tcp)
     }
 }
+
+/// So much more takes a CPU hardly more time.
+const NEARLY_AS_MUCH: f64 = 1.05;

@@ -128,10 +128,15 @@ fn by_a_search(case: &Case<'_>, flow: &Flow<'_>, held: BitRate) -> Option<Found>
 fn by_a_held_up_sender(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     case.search().filter(|search| search.end == RateSearchEnd::Sender)?;
     let lost = flow.account.ledger.as_ref().map_or(0, measurement::Ledger::lost);
-    if lost > 0 || load::has_time(case, &flow.sender()) != Some(true) {
-        return None;
-    }
-    let text = "nothing was lost, and the sender had CPU time left to send more";
+    let has_time = |case: &Case<'_>| load::has_time(case, &flow.sender()) == Some(true);
+    let text = match () {
+        () if lost > 0 => return None,
+        () if has_time(case) => "nothing was lost, and the sender had CPU time left to send more",
+        () if case.held_with_as_much().is_some_and(has_time) => {
+            "nothing was lost, and the sender had CPU time left at as much, just below the limit"
+        }
+        () => return None,
+    };
     let place = "the path, or the queue of the sender, is the limit";
     Some(found(flow, Certainty::Limit, place)?.explaining(1.0).seen(text))
 }
