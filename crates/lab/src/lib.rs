@@ -46,7 +46,7 @@ pub use error::LabError;
 pub use host::Host;
 pub use link::Link;
 pub use link_spec::LinkSpec;
-pub use relay::{Impairment, RelayCounters};
+pub use relay::{Delivery, DeliveryCurve, Impairment, RelayCounters};
 pub use relayed::Relayed;
 pub use routed::Routed;
 pub use shape::{Rate, Shape};

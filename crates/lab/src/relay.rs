@@ -19,10 +19,13 @@ use linux::poll::{PollFd, wait};
 use crate::shape::Rate;
 use direction::Direction;
 
+mod delivery;
 mod direction;
 
+pub use delivery::{Delivery, DeliveryCurve};
+
 /// What a relay does to the frames of one direction: delay, loss, reordering, duplication, rate
-/// limit. The default is none.
+/// limit, and what a device delivers of each rate. The default is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impairment {
     /// One-way delay of each frame.
@@ -40,6 +43,9 @@ pub struct Impairment {
     /// Longest time that a frame may wait for the rate limit; frames that would wait longer
     /// are dropped.
     pub queue_limit: Duration,
+    /// What is delivered of the rate of datagrams (UDP over IPv4) in the last 100 ms, the others are
+    /// dropped at even distances; `None`: all. Other frames pass.
+    pub delivery: Option<DeliveryCurve>,
 }
 
 /// Counters of the frames that a relay handled in one direction.
@@ -51,6 +57,8 @@ pub struct RelayCounters {
     pub lost: u64,
     /// Frames dropped since the queue was full.
     pub queue_drops: u64,
+    /// Datagrams dropped since the device delivers less than was offered.
+    pub undelivered: u64,
 }
 
 /// A relay thread, which ends when this is dropped.

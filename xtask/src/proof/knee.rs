@@ -1,15 +1,17 @@
 //! `linerate search` on hosts whose limit is known: the rate of a shaper on the way lies between the
-//! bounds, and a receiver, a sender and an overload that collapses are told from it.
+//! bounds, and a receiver, a sender, an overload that collapses and a board are told from it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use lab::{Host, LinkSpec};
+use lab::{Delivery, DeliveryCurve, Host, Impairment, LinkSpec, Rate};
 use measurement::{GoalResult, Role, SearchLimit, SearchRecord};
 use testbed::process::Running;
 use testbed::topology::{Path, Topology};
 use testbed::workload::PORT;
+
+mod board;
 
 use super::Outcome;
 use crate::hosts::plant::Group;
@@ -51,10 +53,12 @@ pub(super) fn run(under_test: &UnderTest, runs: u32, only: Option<&str>) -> Resu
 type Limit = fn(&UnderTest, &'static str) -> Result<Outcome>;
 
 /// Limits that are no shaper on the way.
-const LIMITS: [(&str, Limit); 3] = [
+const LIMITS: [(&str, Limit); 5] = [
     ("receiver with little CPU", receiver),
     ("shaper of the sender", sender),
     ("overload that collapses", collapse),
+    ("board that receives", board::receives),
+    ("board that sends", board::sends),
 ];
 
 impl Kind {
@@ -159,36 +163,37 @@ fn sender(under_test: &UnderTest, name: &'static str) -> Result<Outcome> {
     Ok(Outcome::show(name, seen, record.limit == SearchLimit::Ceiling))
 }
 
-/// A router that drops most packets while more than a rate arrives (RATEEST and statistic of
-/// iptables-extensions(8)): a knee, and a collapse beyond it.
+/// A device that passes 60 Mbit/s, and a third of that as soon as more arrives: a knee, and a
+/// collapse beyond it.
 fn collapse(under_test: &UnderTest, name: &'static str) -> Result<Outcome> {
-    let topology = Topology::router(&LinkSpec::default())?;
-    let (near, _) = topology.router_ends()?;
-    for words in [
-        "-j RATEEST --rateest-name load --rateest-interval 250ms --rateest-ewmalog 500ms",
-        "-m rateest --rateest load --rateest-gt --rateest-bps 60mbit \
-         -m statistic --mode random --probability 0.7 -j DROP",
-    ] {
-        let mut command = near.command("iptables");
-        command.args(["-t", "mangle", "-A", "FORWARD"]).args(words.split_whitespace());
-        crate::command::output(&mut command)?;
-    }
+    let rate = |mbps: u64| Rate::from_bits_per_second(mbps * 1_000_000).context("a rate");
+    let point = |offered, delivered| {
+        anyhow::Ok(Delivery { offered: rate(offered)?, delivered: rate(delivered)? })
+    };
+    let curve = DeliveryCurve::new(&[point(KNEE_MBPS, KNEE_MBPS)?, point(66, 20)?]);
+    let there = Impairment { delivery: curve, ..Impairment::default() };
+    let topology = Topology::relay(&LinkSpec::default(), there, Impairment::default())?;
     let bed = Testbed::on(under_test, topology);
     let _server = bed.serve("")?;
     let record = search(&bed, "--loss 0,1% --width 5%")?;
     let collapses = record.remarks.iter().any(|remark| remark.contains("collapses"));
-    let is_knee =
-        record.limit == SearchLimit::Knee && record.goals.iter().any(|one| one.lower.is_some());
-    let bounds = record.goals.first().and_then(|goal| goal.lower.zip(goal.upper));
-    let bounds = bounds.map(|(lower, upper)| format!("{lower}..{upper}")).unwrap_or_default();
-    let seen = format!("{:?}; {bounds}; {}", record.limit, record.remarks.join("; "));
+    let truth = KNEE_MBPS as f64 * 1e6 * Kind::Udp.payload_of_frame();
+    let holds_it = record.goals.first().is_some_and(|goal| holds(goal, truth, 0.05));
+    let is_knee = record.limit == SearchLimit::Knee && holds_it;
+    let told: Vec<_> = record.goals.iter().map(|goal| told(goal, truth)).collect();
+    let seen = format!("{:?}; {}; {}", record.limit, told.join("; "), record.remarks.join("; "));
     Ok(Outcome::show(name, seen, collapses && is_knee))
 }
 
-/// Limits what leaves an interface: a burst of 4 ms, and a queue.
+/// Limits what leaves an interface to so many Mbit/s.
 fn shape(end: &Host, mbps: u64, latency: &str) -> Result<()> {
-    let burst = mbps * 1_000_000 / 8 * BURST_MILLIS / 1_000;
-    let words = format!("tbf rate {mbps}mbit burst {burst} latency {latency}");
+    shape_to(end, mbps * 1_000_000, latency)
+}
+
+/// Limits what leaves an interface to so many bit/s: a burst of 4 ms, and a queue.
+fn shape_to(end: &Host, rate: u64, latency: &str) -> Result<()> {
+    let burst = rate / 8 * BURST_MILLIS / 1_000;
+    let words = format!("tbf rate {rate}bit burst {burst} latency {latency}");
     let mut command = end.command("tc");
     command.args(["qdisc", "replace", "dev", end.interface(), "root"]);
     crate::command::output(command.args(words.split_whitespace())).map(drop)
@@ -215,3 +220,5 @@ const BURST_MILLIS: u64 = 4;
 /// Of a CPU.
 const RECEIVER_PERCENT: u32 = 20;
 const OTHERS_MBPS: u64 = 181;
+/// Of the overload that collapses.
+const KNEE_MBPS: u64 = 60;

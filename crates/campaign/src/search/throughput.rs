@@ -14,6 +14,7 @@ use measurement::{
 
 use super::{Next, Purpose, Row, Search, Task, Trial};
 
+mod delay;
 mod facts;
 
 /// A search for the highest loads that a path carries with at most the loss of each goal.

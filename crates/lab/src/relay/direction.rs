@@ -1,6 +1,6 @@
 //! The frames of one direction of a relay. Sockets and clocks are the caller's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -18,6 +18,7 @@ pub(super) struct Direction {
     accepted: u64,
     /// When the last frame leaves the rate limit.
     free_at: Duration,
+    load: Load,
     counters: RelayCounters,
 }
 
@@ -29,7 +30,8 @@ impl Direction {
             waiting: BTreeMap::new(),
             accepted: 0,
             free_at: Duration::ZERO,
-            counters: RelayCounters { forwarded: 0, lost: 0, queue_drops: 0 },
+            load: Load::new(),
+            counters: RelayCounters { forwarded: 0, lost: 0, queue_drops: 0, undelivered: 0 },
         }
     }
 
@@ -37,6 +39,10 @@ impl Direction {
     pub(super) fn accept(&mut self, now: Duration, frame: &[u8]) {
         if self.random.f64() < self.impairment.loss {
             self.counters.lost += 1;
+            return;
+        }
+        if !self.is_delivered(now, frame) {
+            self.counters.undelivered += 1;
             return;
         }
         let Some(sent) = self.transmitted(now, frame.len().saturating_sub(VIRTUAL_HEADER)) else {
@@ -73,6 +79,15 @@ impl Direction {
         self.counters
     }
 
+    /// Whether the device delivers a frame at the rate of datagrams that it is offered now.
+    fn is_delivered(&mut self, now: Duration, frame: &[u8]) -> bool {
+        let Some(curve) = self.impairment.delivery.filter(|_| is_datagram(frame)) else {
+            return true;
+        };
+        let offered = self.load.add(now, frame.len().saturating_sub(VIRTUAL_HEADER));
+        self.load.passes(curve.share(offered))
+    }
+
     /// When the last bit of `bytes` has left; `None` if the queue is full.
     fn transmitted(&mut self, now: Duration, bytes: usize) -> Option<Duration> {
         let Some(rate) = self.impairment.rate else { return Some(now) };
@@ -91,13 +106,58 @@ impl Direction {
     }
 }
 
+/// The datagrams that a device was offered lately.
+#[derive(Debug)]
+struct Load {
+    /// When each came, and its bytes.
+    frames: VecDeque<(Duration, usize)>,
+    bytes: usize,
+    /// Of a frame that is delivered: the shares of those before add up.
+    due: f64,
+}
+
+impl Load {
+    const fn new() -> Self {
+        Self { frames: VecDeque::new(), bytes: 0, due: 0.0 }
+    }
+
+    /// Adds a frame; the rate in bit/s with it, over the last [`WINDOW`].
+    fn add(&mut self, now: Duration, bytes: usize) -> f64 {
+        self.frames.push_back((now, bytes));
+        self.bytes += bytes;
+        while let Some(&(_, bytes)) = self.frames.front().filter(|(at, _)| *at + WINDOW <= now) {
+            self.frames.pop_front();
+            self.bytes -= bytes;
+        }
+        self.bytes as f64 * 8.0 / WINDOW.as_secs_f64()
+    }
+
+    /// Whether the next frame is one of the share that is delivered.
+    fn passes(&mut self, share: f64) -> bool {
+        self.due += share;
+        let is_due = self.due >= 1.0 - f64::EPSILON.sqrt();
+        self.due -= if is_due { 1.0 } else { 0.0 };
+        is_due
+    }
+}
+
+/// Whether a frame has UDP over IPv4 (IEEE 802.3 EtherType, RFC 791 protocol).
+fn is_datagram(frame: &[u8]) -> bool {
+    let ethernet = frame.get(VIRTUAL_HEADER..).unwrap_or_default();
+    ethernet.get(12..14) == Some(&[0x08, 0x00]) && ethernet.get(23) == Some(&UDP)
+}
+
+/// Of the rate that a device is offered: long enough that what a late CPU held up makes no peak.
+const WINDOW: Duration = Duration::from_millis(100);
+/// Protocol number (IANA).
+const UDP: u8 = 17;
 /// `struct virtio_net_hdr` of `linux/virtio_net.h`.
 const VIRTUAL_HEADER: usize = 10;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Rate;
+    use crate::{Delivery, DeliveryCurve, Rate};
 
     const MILLI: Duration = Duration::from_millis(1);
 
@@ -146,7 +206,33 @@ mod tests {
         // A thousand bytes take a millisecond: one is sent, three wait, no longer than 2 ms.
         assert_eq!(names(&mut direction, 2 * MILLI), [1]);
         assert_eq!(names(&mut direction, 99 * MILLI), [2, 3]);
-        assert_eq!(direction.counters(), RelayCounters { forwarded: 3, lost: 0, queue_drops: 6 });
+        let counters = RelayCounters { forwarded: 3, queue_drops: 6, ..RelayCounters::default() };
+        assert_eq!(direction.counters(), counters);
+    }
+
+    #[test]
+    fn a_device_delivers_of_each_rate_what_its_curve_says() {
+        let rate = |bits| Rate::from_bits_per_second(bits).expect("not zero");
+        let point = |(offered, delivered)| Delivery { offered, delivered };
+        let points = [(8_000_000, 8_000_000), (16_000_000, 4_000_000)];
+        let points = points.map(|(one, other)| point((rate(one), rate(other))));
+        let delivery = DeliveryCurve::new(&points);
+        // Frames of 1,000 bytes in 200 ms, of which the second half tells.
+        let delivered = |frames: u32, kind: u8| {
+            let mut direction = direction(Impairment { delivery, ..Impairment::default() });
+            let mut frame = frame(kind);
+            frame[VIRTUAL_HEADER + 12..VIRTUAL_HEADER + 14].copy_from_slice(&[0x08, 0x00]);
+            frame[VIRTUAL_HEADER + 23] = kind;
+            for number in 0..frames {
+                direction.accept(200 * MILLI * number / frames, &frame);
+            }
+            names(&mut direction, 99 * MILLI);
+            names(&mut direction, 300 * MILLI).len()
+        };
+        assert_eq!(delivered(200, UDP), 100);
+        assert!((48..=55).contains(&delivered(400, UDP)), "{}", delivered(400, UDP));
+        // Segments of TCP pass.
+        assert!(delivered(400, 6) >= 200);
     }
 
     #[test]

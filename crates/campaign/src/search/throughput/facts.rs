@@ -6,6 +6,8 @@ use measurement::{
     BitRate, DirectionOutcome, Pulse, RuleId, SearchTrial, Stamp, TestRecord, TrialPurpose,
 };
 
+use super::delay;
+
 /// A trial by its judged record; none: what was sent, or what arrived, is not known.
 pub(super) fn of(
     record: &TestRecord,
@@ -16,18 +18,19 @@ pub(super) fn of(
     let (offered, delivered) = (outcome.offered?, outcome.delivered?);
     let judgement = record.judgement.as_ref();
     let reasons = judgement.into_iter().flat_map(|judgement| &judgement.reasons);
+    let delay = delay::of_the_last(record, outcome);
     let doubts = reasons.filter(|reason| reason.stamp > Stamp::Valid);
     Some(SearchTrial {
         purpose,
         intended: record.plan.asked()?,
         offered: offered.rate,
-        delivered: delivered.rate,
+        delivered: BitRate::average(delivered.bytes, offered.span + delay),
         sustained: sustained(record, outcome, delivered.span),
         duration: offered.span,
         took,
         datagrams: outcome.datagrams.map(|ledger| ledger.sent),
         lost_ratio: outcome.datagrams.map_or(0.0, |ledger| ledger.loss()),
-        delay: delivered.span.saturating_sub(offered.span),
+        delay,
         stamp: judgement.map(|judgement| judgement.stamp).unwrap_or_default(),
         disturbed: doubts.filter(|reason| !OF_THE_LOAD.contains(&reason.rule)).count() > 0,
     })
