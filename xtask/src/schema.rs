@@ -34,8 +34,9 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     generated::check(root, &files(), "schema")
 }
 
-fn files() -> [File; 5] {
+fn files() -> [File; 6] {
     [
+        file("docs/schema/ladder.json", measurement::schema::ladder()),
         file("docs/schema/record.json", measurement::schema::record()),
         file("docs/schema/records.json", measurement::schema::record_set()),
         file("docs/schema/search.json", measurement::schema::search()),
@@ -69,7 +70,8 @@ mod tests {
             let schema: Value = serde_json::from_str(&file.text).expect("it is JSON");
             schema["title"].clone()
         });
-        let names = ["TestRecord", "RecordSet", "SearchRecord", "SearchEvent", "RunEvent"];
+        let names =
+            ["LadderRecord", "TestRecord", "RecordSet", "SearchRecord", "SearchEvent", "RunEvent"];
         assert_eq!(titles, names);
     }
 }

@@ -20,6 +20,7 @@ mod evidence;
 mod facts;
 mod framing;
 mod knee;
+pub mod ladder;
 mod ledger;
 mod load_curve;
 mod requirements;

@@ -8,14 +8,17 @@
 mod diagnose;
 mod event;
 mod judge;
+mod ladder;
 mod runner;
 pub mod search;
 
 pub use analysis::Requirements;
 pub use analysis::comparison::{Point, by_version, compare};
+pub use analysis::ladder::{latency as ladder_latency, rungs};
 pub use analysis::search::SearchLimits;
 pub use diagnose::{diagnose, rules};
 pub use event::{Event, Monitor};
 pub use judge::{attribute, judge, judge_together, load_curves};
+pub use ladder::Ladder;
 pub use runner::{ObservedHost, Results, Runner};
 pub use search::{Next, Purpose, Row, RowRate, Search, Task, Trial};

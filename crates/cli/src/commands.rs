@@ -14,6 +14,7 @@ pub(crate) mod import;
 pub(crate) mod iperf3;
 #[cfg(feature = "store")]
 pub(crate) mod kept;
+pub(crate) mod ladder;
 pub(crate) mod latency;
 pub(crate) mod man;
 pub(crate) mod search;

@@ -27,6 +27,7 @@ mod iperf3;
 pub(crate) mod iperf3_values;
 #[cfg(feature = "store")]
 mod kept;
+mod ladder;
 mod latency;
 mod packets;
 pub(crate) mod points;
@@ -65,6 +66,7 @@ pub(crate) use import::ImportFlags;
 pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
 #[cfg(feature = "store")]
 pub(crate) use kept::{ExportFlags, ShowFlags, TagFlags};
+pub(crate) use ladder::LadderFlags;
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
@@ -123,6 +125,9 @@ impl Arguments {
             (Command::Search(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Search(Box::new(flags)))
             }
+            (Command::Ladder(flags), Some((_, matches))) => {
+                flags.settle(matches).map(|flags| Command::Ladder(Box::new(flags)))
+            }
             (Command::Sweep(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Sweep(Box::new(flags)))
             }
@@ -159,7 +164,7 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
     if has(&command, "quiet") && has(&command, "verbose") {
         command = command.mut_arg("quiet", |arg| arg.conflicts_with("verbose"));
     }
-    if matches!(command.get_name(), "test" | "latency" | "search" | "sweep") {
+    if matches!(command.get_name(), "test" | "latency" | "search" | "sweep" | "ladder") {
         let usage = format!("linerate {} [OPTIONS] <HOST[:PORT]>", command.get_name());
         command = command.group(ArgGroup::new(SERVER).required(true)).override_usage(usage);
     }
@@ -195,6 +200,8 @@ pub(crate) enum Command {
     Search(Box<SearchFlags>),
     /// Test over rates, sizes, streams, ..., and draw the curve
     Sweep(Box<SweepFlags>),
+    /// Measure layer by layer, from the link to an application
+    Ladder(Box<LadderFlags>),
     /// Plant a fault, name it, fix it and prove it, on hosts of its own
     Demo(DemoFlags),
     /// Name what limits this host, or a test against a server

@@ -63,6 +63,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Test(flags) => commands::test::run(&flags),
         Command::Latency(flags) => commands::latency::run(&flags),
         Command::Search(flags) => commands::search::run(&flags),
+        Command::Ladder(flags) => commands::ladder::run(&flags),
         Command::Sweep(mut flags) => commands::sweep::run(&mut flags),
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Diagnose(flags) => commands::diagnose::run(&flags),

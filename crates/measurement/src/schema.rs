@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::engine::EngineName;
+use crate::ladder::LadderRecord;
 use crate::record::{RecordSet, TestRecord};
 use crate::remedy::Setting;
 use crate::rule::RuleId;
@@ -25,6 +26,11 @@ pub fn record_set() -> serde_json::Value {
 /// JSON Schema of [`RunEvent`], a line of the output format `json-stream`.
 pub fn run_event() -> serde_json::Value {
     schemars::schema_for!(RunEvent<'_>).to_value()
+}
+
+/// JSON Schema of [`LadderRecord`].
+pub fn ladder() -> serde_json::Value {
+    schemars::schema_for!(LadderRecord).to_value()
 }
 
 /// JSON Schema of [`SearchRecord`].

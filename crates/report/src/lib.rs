@@ -19,6 +19,7 @@ pub mod import;
 pub mod imported;
 pub mod iperf3;
 mod judgement;
+pub mod ladder;
 pub mod latency;
 mod measured;
 mod notes;

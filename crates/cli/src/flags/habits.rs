@@ -119,7 +119,8 @@ const LATENCY: &str = "latency";
 const DIAGNOSE: &str = "diagnose";
 const SERVE: &str = "serve";
 const SEARCH: &str = "search";
-const CLIENTS: &[&str] = &[TEST, LATENCY, SEARCH, DIAGNOSE];
+const LADDER: &str = "ladder";
+const CLIENTS: &[&str] = &[TEST, LATENCY, SEARCH, LADDER, DIAGNOSE];
 /// Options of the program itself.
 const OWN: [&str; 5] = ["-h", "--help", "-V", "--version", "--color"];
 

@@ -1,0 +1,149 @@
+//! `linerate ladder`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use campaign::search::Repeat;
+use campaign::{Ladder, Results, Row, Runner};
+use linux::event::StopSignals;
+use measurement::ladder::LadderSchema;
+use measurement::outcome::Ending;
+use measurement::record::RunError;
+use measurement::{
+    Direction, LadderRecord, Layer, RecordSet, StreamOptions, TestPlan, TestRecord, json,
+};
+use report::export::{Audience, Csv, Export, Json, JsonCompact};
+use report::ladder;
+
+use crate::exit::UsageError;
+use crate::flags::LadderFlags;
+use crate::progress::{Detail, Progress};
+use crate::{exit, history, output, terminal};
+
+pub(crate) fn run(flags: &LadderFlags) -> anyhow::Result<ExitCode> {
+    let form = Form::of(flags)?;
+    let rows = rows(flags)?;
+    if let Some(file) = &flags.output.output {
+        output::check_writable(file)?;
+    }
+    let Some(first) = rows.first().map(|row| row.plan.clone()) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
+    let request = flags.server.request(first.clone(), flags.cpus.as_ref(), &flags.output.tag);
+    let detail = Detail::from_flags(flags.output.quiet, false);
+    let mut progress = Progress::new(detail).of(rows.len());
+    let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
+    let results = runner.search(&mut Repeat::once(rows));
+    drop(progress);
+    finish(flags, form, &first, &results)
+}
+
+/// In what form a ladder is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Csv,
+    Json,
+    Compact,
+}
+
+impl Form {
+    fn of(flags: &LadderFlags) -> Result<Self, UsageError> {
+        let Some(format) = flags.output.format.chosen() else { return Ok(Self::Text) };
+        let name = format.name();
+        match format.audience() {
+            Audience::People => Ok(Self::Text),
+            Audience::Programs if name == Csv.name() => Ok(Self::Csv),
+            Audience::Programs if name == Json.name() => Ok(Self::Json),
+            Audience::Programs if name == JsonCompact.name() => Ok(Self::Compact),
+            Audience::Programs => {
+                let text = format!("--format {name} cannot show a ladder: choose json or csv");
+                Err(UsageError(text))
+            }
+        }
+    }
+}
+
+fn rows(flags: &LadderFlags) -> Result<Vec<Row>, UsageError> {
+    let ladder = Ladder {
+        direction: if flags.receive { Direction::Receive } else { Direction::Send },
+        time: flags.time,
+        streams: flags.streams,
+        options: flags.packets.of(StreamOptions::default()),
+        probe_every: PROBE_EVERY,
+    };
+    ladder.rows().map_err(|error| UsageError(error.to_string()))
+}
+
+/// Prints the record, and returns the exit code.
+fn finish(
+    flags: &LadderFlags,
+    form: Form,
+    plan: &TestPlan,
+    results: &Results,
+) -> anyhow::Result<ExitCode> {
+    let record = record(flags, plan, results);
+    if let Some(keeping) = flags.store.keeping("ladder") {
+        history::keep(&keeping, &RecordSet::new(results.records.records.clone()));
+    }
+    if !record.rungs.is_empty() || matches!(form, Form::Json | Form::Compact) {
+        print(&record, form)?;
+    }
+    if let Some(file) = flags.output.output.as_deref().filter(|_| !record.rungs.is_empty()) {
+        output::write_whole(file, |out| json::write_indented(&record, out))?;
+    }
+    Ok(match &record.error {
+        Some(error) => exit::complain(error),
+        None => exit::of_records(&results.records.records, &[]),
+    })
+}
+
+fn record(flags: &LadderFlags, plan: &TestPlan, results: &Results) -> LadderRecord {
+    let records = &results.records.records;
+    let is_whole = |record: &&TestRecord| record.outcome.ending == Ending::Completed;
+    let ended = records.iter().take_while(is_whole).cloned();
+    let tests: Vec<_> = Layer::MEASURED.into_iter().zip(ended).collect();
+    let first = records.first();
+    LadderRecord {
+        schema: LadderSchema::default(),
+        linerate: env!("CARGO_PKG_VERSION").to_owned(),
+        tags: flags.output.tag.iter().cloned().collect(),
+        environment: first.and_then(|record| record.environment.clone()),
+        peer: first.and_then(|record| record.peer.clone()),
+        direction: plan.direction,
+        streams: flags.streams,
+        rungs: campaign::rungs(&tests),
+        latency: campaign::ladder_latency(&tests),
+        left_out: vec![BELOW_UDP.to_owned()],
+        error: error(results),
+    }
+}
+
+/// Why the ladder ended early; none: it did not.
+fn error(results: &Results) -> Option<RunError> {
+    if let Some(error) = &results.error {
+        return Some(exit::of_session(error));
+    }
+    let records = &results.records.records;
+    if records.last().is_some_and(|last| last.outcome.ending == Ending::Interrupted) {
+        return Some(exit::of_session(&session::SessionError::Interrupted));
+    }
+    exit::of_last(records)
+}
+
+fn print(record: &LadderRecord, form: Form) -> anyhow::Result<()> {
+    output::print_table(|out| match form {
+        Form::Text => ladder::write(record, terminal::width(), out),
+        Form::Csv => ladder::grid(record).write_csv(out),
+        Form::Json => json::write_indented(record, out),
+        Form::Compact => {
+            json::write(record, out)?;
+            writeln!(out)
+        }
+    })
+}
+
+const PROBE_EVERY: Duration = Duration::from_millis(10);
+const BELOW_UDP: &str = "packets below UDP are not measured: linerate has no engine for them";
