@@ -58,7 +58,7 @@ fn rows(record: &LadderRecord) -> Columns {
     let mut columns = Columns::default();
     let titles = ["layer", "rate", "of the link", "of the one above", "lost", "trust"];
     columns.push(titles.map(|title| Cell::new(title, Emphasis::Faint)).to_vec());
-    let share = |share: Option<f64>| share.map_or("-".to_owned(), percent);
+    let share = |share: Option<f64>| share.map_or("-".to_owned(), part);
     for rung in &record.rungs {
         let rate = rung.rate.map_or("-".to_owned(), |rate| rate.to_string());
         columns.push(vec![
@@ -71,6 +71,11 @@ fn rows(record: &LadderRecord) -> Columns {
         ]);
     }
     columns
+}
+
+/// `58.7 %`, `6.9 x`.
+fn part(share: f64) -> String {
+    if share < SEVERAL { percent(share) } else { format!("{share:.1} x") }
 }
 
 /// `TCP, 8 streams`.
@@ -126,6 +131,8 @@ fn millis(span: Duration) -> String {
 }
 
 const INDENT: usize = 2;
+/// From so many times on a share is told as a multiple.
+const SEVERAL: f64 = 2.0;
 const COLUMNS: [Column; 7] = [
     Column { title: "layer", key: "layer" },
     Column { title: "rate", key: "rate_bits_per_second" },

@@ -68,9 +68,10 @@ const WITHOUT_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{options}{after-hel
 const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-help}";
 
 /// Commands for which a screen has no room: `--help` alone lists them.
-const SELDOM: [&str; 7] = ["calc", "show", "tag", "export", "capture", "completions", "man"];
+const SELDOM: [&str; 8] =
+    ["ladder", "calc", "show", "tag", "export", "capture", "completions", "man"];
 
-const SCREENS: [Screen; 7] = [
+const SCREENS: [Screen; 8] = [
     Screen {
         command: "",
         usage: "linerate <COMMAND> [OPTIONS]",
@@ -213,5 +214,23 @@ Examples:
   linerate search 10.0.0.2 --loss 0 --width 2%
   linerate search 10.0.0.2 --tcp -R
 All options: linerate search --help",
+    },
+    Screen {
+        command: "ladder",
+        usage: "linerate ladder <HOST[:PORT]> [OPTIONS]",
+        options: &[
+            ("time", "Time of each test [default: 2s]"),
+            ("receive", "From the server to here"),
+            ("streams", "Streams of the rung of several TCP streams [default: 8]"),
+            ("cpus", "CPUs to pin the workers to"),
+            ("json", "Print the record as JSON; -o FILE: to a file, too"),
+            ("quiet", "No progress"),
+        ],
+        examples: "\
+Examples:
+  linerate ladder 10.0.0.2
+  linerate ladder 10.0.0.2 -R -t 5s
+  linerate ladder 10.0.0.2 --format csv
+All options: linerate ladder --help",
     },
 ];

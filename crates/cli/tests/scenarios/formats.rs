@@ -356,6 +356,7 @@ fn help_is_for_people() {
         "latency",
         "search",
         "sweep",
+        "ladder",
         "demo",
         "calc",
         "diagnose",

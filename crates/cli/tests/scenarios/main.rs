@@ -22,6 +22,7 @@ mod history;
 mod host;
 mod import;
 mod interruptions;
+mod ladder;
 mod latency;
 mod many;
 mod rates;

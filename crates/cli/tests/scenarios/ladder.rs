@@ -1,0 +1,69 @@
+//! The ladder: layer by layer over loopback, and where it cannot be climbed.
+
+use std::path::Path;
+
+use crate::support::{Finished, Running, Server, free_port, linerate, plain_iperf3, run};
+
+fn ladder(server: &Server, options: &str) -> Finished {
+    run(linerate(&server.arguments("ladder", options)))
+}
+
+#[test]
+fn each_layer_has_a_rung_and_its_record() {
+    let server = Server::start();
+    // Loopback has no speed, and what runs beside makes results doubtful.
+    let finished = ladder(&server, "-t 500ms -P 2 --json");
+    assert!(matches!(finished.code, Some(0 | 3)), "{finished:?}");
+    let record = finished.json();
+    let layers: Vec<_> = record["rungs"].as_array().expect("rungs").iter().collect();
+    let names: Vec<_> = layers.iter().map(|rung| rung["layer"].as_str().expect("a name")).collect();
+    let all = ["link", "udp-batched", "udp-single", "tcp-streams", "tcp-stream", "application"];
+    assert_eq!(names, all);
+    for rung in &layers[1..] {
+        assert!(rung["rate_bits_per_second"].as_u64() > Some(0), "{rung:#}");
+        assert!(rung["record"]["judgement"]["stamp"].is_string(), "{rung:#}");
+    }
+    assert_eq!(layers[3]["record"]["plan"]["streams"], 2, "{record:#}");
+    assert!(record["latency"]["loaded_seconds"].as_f64() > Some(0.0), "{record:#}");
+    assert_eq!(record["left_out"].as_array().map(Vec::len), Some(1));
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/ladder.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(schema).expect("a schema"));
+    let schema = jsonschema::validator_for(&schema.expect("JSON")).expect("a schema");
+    assert!(schema.is_valid(&record), "{record:#}");
+}
+
+#[test]
+fn people_read_a_table_and_programs_a_line_a_layer() {
+    let server = Server::start();
+    let text = ladder(&server, "-R -t 500ms -P 2");
+    text.assert_prints(&["ladder, receive", "UDP, batched", "TCP, 2 streams", "WHY", "DELAY"]);
+    let csv = ladder(&server, "-t 500ms --format csv");
+    let lines: Vec<_> = csv.stdout.lines().collect();
+    assert_eq!(lines.len(), 7, "{csv:?}");
+    assert!(lines[0].starts_with("layer,rate_bits_per_second,of_link_ratio"), "{}", lines[0]);
+    assert!(lines[6].starts_with("application,"), "{}", lines[6]);
+}
+
+#[test]
+fn what_cannot_be_climbed_is_told_in_a_sentence() {
+    let refused = |options: &str, words: &str| {
+        run(linerate(&format!("ladder {options}"))).assert_complaint(2, &[words]);
+    };
+    refused("127.0.0.1 -t 10ms", "choose between 500ms and 1h");
+    refused("127.0.0.1 --format openmetrics", "choose json or csv");
+    refused("127.0.0.1 -P 0", "streams");
+    run(linerate("ladder 127.0.0.1:1")).assert_complaint(1, &["refused"]);
+}
+
+#[test]
+fn a_plain_iperf3_answers_up_to_the_round_trips() {
+    let port = free_port();
+    let Some(server) = plain_iperf3(&format!("-s -p {port}")) else { return };
+    let _server = Running::start_listening(server, port);
+    let finished = run(linerate(&format!("ladder 127.0.0.1:{port} -t 500ms --json")));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    let record = finished.json();
+    assert_eq!(record["rungs"].as_array().map(Vec::len), Some(4), "{record:#}");
+    let told = record["error"]["message"].as_str().expect("a sentence");
+    assert!(told.contains("linerate serve"), "{told}");
+}
