@@ -2,7 +2,8 @@
 //! why it is less. It runs no test.
 
 use measurement::{
-    BitRate, HostEvidence, LadderLatency, Layer, Role, Rung, Stamp, TestRecord, Transport,
+    BitRate, DirectionOutcome, HostEvidence, LadderLatency, Layer, Role, Rung, Stamp, TestRecord,
+    Transport,
 };
 
 /// The rungs of a ladder by its judged tests, the link first; empty: there are no tests.
@@ -63,7 +64,7 @@ fn speeds(host: &HostEvidence) -> impl Iterator<Item = (&Role, &str, BitRate)> {
 
 fn rung(layer: Layer, record: &TestRecord, link: Option<BitRate>, above: Option<BitRate>) -> Rung {
     let outcome = record.outcome.directions.first();
-    let rate = outcome.and_then(|outcome| outcome.headline()).map(|moved| moved.rate);
+    let rate = outcome.and_then(DirectionOutcome::headline).map(|moved| moved.rate);
     let share = |of: Option<BitRate>| {
         let of = of.map(BitRate::bits_per_second).filter(|bits| *bits > 0)?;
         Some(rate?.bits_per_second() as f64 / of as f64)

@@ -74,11 +74,11 @@ impl Relay {
     /// same random decisions.
     pub(crate) fn start(
         ends: [PacketSocket; 2],
-        impairments: [Impairment; 2],
+        impairments: &[Impairment; 2],
         seed: u64,
     ) -> io::Result<Self> {
         let (is_over, wake) = (Arc::new(AtomicBool::new(false)), Arc::new(EventFd::new()?));
-        let [forward, reverse] = impairments;
+        let [forward, reverse] = *impairments;
         let carrier = Carrier {
             ends,
             directions: [Direction::new(forward, seed), Direction::new(reverse, !seed)],

@@ -48,7 +48,7 @@ impl Relayed {
         join(&far, FAR.interface, &middle, RIGHT)?;
         let mut near = Host::new(near, NEAR);
         let mut far = Host::new(far, FAR);
-        let relay = start(&middle, spec, [forward, back], seed)?;
+        let relay = start(&middle, spec, &[forward, back], seed)?;
         near.configure(spec)?;
         far.configure(spec)?;
         near.finish()?;
@@ -69,7 +69,7 @@ impl Relayed {
 fn start(
     middle: &NetworkNamespace,
     spec: &LinkSpec,
-    impairments: [Impairment; 2],
+    impairments: &[Impairment; 2],
     seed: u64,
 ) -> Result<Relay, LabError> {
     let mut route = open_route(middle, LEFT)?;

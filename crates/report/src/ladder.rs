@@ -93,9 +93,8 @@ fn closing(record: &LadderRecord, width: usize) -> Vec<String> {
         let text = format!("{}: {why}{}", name(rung, record), ledger(rung));
         lines.extend(labelled("WHY", Emphasis::Strong, &sentence(&text), width));
     }
-    let latency = record.latency.as_ref().map(round_trips);
-    for text in latency.iter() {
-        lines.extend(labelled("DELAY", Emphasis::Strong, text, width));
+    if let Some(latency) = &record.latency {
+        lines.extend(labelled("DELAY", Emphasis::Strong, &round_trips(latency), width));
     }
     for text in &record.left_out {
         lines.extend(labelled("NOTE", Emphasis::Warning, &sentence(text), width));
@@ -108,7 +107,7 @@ fn ledger(rung: &Rung) -> String {
     let is_lossy = rung.lost_ratio.is_some_and(|share| share > 0.0);
     let accounts = judged(rung).into_iter().flat_map(|judgement| &judgement.directions);
     let lines = accounts.filter(|_| is_lossy).flat_map(judgement::lines);
-    lines.map(|(_, line)| format!("; {line}")).collect()
+    lines.fold(String::new(), |text, (_, line)| text + "; " + &line)
 }
 
 fn judged(rung: &Rung) -> Option<&measurement::Judgement> {

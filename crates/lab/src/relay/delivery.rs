@@ -20,7 +20,7 @@ pub struct DeliveryCurve {
 }
 
 impl DeliveryCurve {
-    /// The curve through `points`. None: there are none, more than 16, or their offered rates do not
+    /// The curve through `points`. None: there are none, more than 8, or their offered rates do not
     /// ascend.
     pub fn new(points: &[Delivery]) -> Option<Self> {
         let ascends = points.windows(2).all(|pair| pair[0].offered < pair[1].offered);
@@ -57,7 +57,7 @@ fn share(delivered: f64, offered: f64, of_nothing: f64) -> f64 {
     share.clamp(0.0, 1.0)
 }
 
-const MOST_POINTS: usize = 16;
+const MOST_POINTS: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -86,8 +86,8 @@ mod tests {
     fn points_ascend_and_are_few() {
         assert_eq!(curve(&[]), None);
         assert_eq!(curve(&[(2, 2), (2, 1)]), None);
-        let many: Vec<_> = (1..=17).map(|rate| (rate, rate)).collect();
+        let many: Vec<_> = (1..=9).map(|rate| (rate, rate)).collect();
         assert_eq!(curve(&many), None);
-        assert!(curve(&many[..16]).is_some());
+        assert!(curve(&many[..8]).is_some());
     }
 }

@@ -72,9 +72,11 @@ impl Run {
     }
 }
 
-/// What the board received, as rates of frames.
+/// What the board received, as rates of frames, from the fastest run without loss on.
 fn curve() -> Result<DeliveryCurve> {
-    let runs = runs()?.into_iter().filter(|run| run.is_received);
+    let runs: Vec<_> = runs()?.into_iter().filter(|run| run.is_received).collect();
+    let whole = runs.iter().filter(|run| run.lost == 0).map(|run| run.sent).max();
+    let runs = runs.into_iter().filter(|run| Some(run.sent) >= whole);
     let point = |run: Run| {
         let (offered, delivered) = (of_frames(run.offered())?, of_frames(run.delivered())?);
         anyhow::Ok(Delivery { offered, delivered })

@@ -63,11 +63,8 @@ mod tests {
             ..outcome.delivered.expect("one")
         });
         record.hosts = vec![HostEvidence { role: Role::Peer, clock, ..HostEvidence::default() }];
-        record.samples = vec![Sample {
-            at: Timestamp::default(),
-            streams: vec![sample(5_000_000)],
-            ..Sample::default()
-        }];
+        record.samples =
+            vec![Sample { at: Timestamp::default(), streams: vec![sample(5_000_000)] }];
         record.reported.streams =
             vec![PeerStream { counted: Some(sample(1_000_000)), ..PeerStream::default() }];
         record
