@@ -17,6 +17,7 @@ pub(crate) mod kept;
 pub(crate) mod ladder;
 pub(crate) mod latency;
 pub(crate) mod man;
+pub(crate) mod probe;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod sweep;

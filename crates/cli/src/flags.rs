@@ -31,6 +31,7 @@ mod ladder;
 mod latency;
 mod packets;
 pub(crate) mod points;
+mod probe;
 mod profile;
 mod refusal;
 mod requirements;
@@ -68,6 +69,7 @@ pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
 pub(crate) use kept::{ExportFlags, ShowFlags, TagFlags};
 pub(crate) use ladder::LadderFlags;
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
+pub(crate) use probe::{Allowed, ProbeFlags};
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
 pub(crate) use sweep::SweepFlags;
@@ -224,6 +226,8 @@ pub(crate) enum Command {
     /// Write records of the history to a file
     #[cfg(feature = "store")]
     Export(ExportFlags),
+    /// Answer monitoring systems by HTTP: test a host when they ask
+    Probe(ProbeFlags),
     /// Show what this host has, or one that was captured
     Host(HostFlags),
     /// Write what this host has to a file, to look at it elsewhere

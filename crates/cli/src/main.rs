@@ -14,8 +14,10 @@ mod history;
 #[cfg(not(feature = "store"))]
 #[path = "no_history.rs"]
 mod history;
+mod http;
 mod intervals;
 mod lines;
+mod metrics;
 mod output;
 mod plan;
 mod progress;
@@ -60,6 +62,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     arguments.color.apply();
     match arguments.command {
         Command::Serve(flags) => commands::serve::run(&flags),
+        Command::Probe(flags) => commands::probe::run(&flags),
         Command::Test(flags) => commands::test::run(&flags),
         Command::Latency(flags) => commands::latency::run(&flags),
         Command::Search(flags) => commands::search::run(&flags),

@@ -1,7 +1,7 @@
 //! Where results go.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -13,7 +13,14 @@ use crate::exit::UsageError;
 use crate::whole_file::{self, Readers};
 
 /// Prints the records on standard output.
+///
+/// # Errors
+/// A format that is no text is not printed on a terminal.
 pub(crate) fn print(records: &RecordSet, format: &dyn Export) -> anyhow::Result<()> {
+    if !format.is_text() && io::stdout().is_terminal() {
+        let name = format.name();
+        return Err(anyhow!("--format {name} is no text: write it to a file, with > FILE"));
+    }
     let printed = match format.audience() {
         Audience::People => {
             let mut out = anstream::stdout().lock();

@@ -9,23 +9,33 @@ use std::io::{self, Write};
 use measurement::RecordSet;
 
 mod csv;
+mod csv_intervals;
 mod details;
 mod diagnosis;
+mod flent;
+mod hdr_log;
+mod influx;
 mod json;
 mod json_compact;
 mod json_stream;
 mod latency;
 mod open_metrics;
+mod prometheus;
 mod table;
 
 pub use csv::Csv;
+pub use csv_intervals::CsvIntervals;
 pub use details::Details;
 pub use diagnosis::Diagnosis;
+pub use flent::Flent;
+pub use hdr_log::HdrLog;
+pub use influx::Influx;
 pub use json::Json;
 pub use json_compact::JsonCompact;
 pub use json_stream::{JsonStream, write_event};
 pub use latency::Latency;
 pub use open_metrics::OpenMetrics;
+pub use prometheus::{Prometheus, from_open_metrics};
 pub use table::Table;
 
 /// An output format for records of tests, chosen by its name on the command line.
@@ -39,7 +49,12 @@ pub trait Export: Sync {
     /// Whether the format is for people or for programs.
     fn audience(&self) -> Audience;
 
-    /// Writes `records` completely, with a newline at the end.
+    /// Whether the output is text, which a terminal can show.
+    fn is_text(&self) -> bool {
+        true
+    }
+
+    /// Writes `records` completely, text with a newline at the end.
     ///
     /// # Errors
     /// An error of writing to `out`.
@@ -68,7 +83,7 @@ pub fn is_json(format: &dyn Export) -> bool {
 }
 
 /// All output formats for records, in the order in which `--help` lists them.
-pub const ALL: [&dyn Export; 9] = [
+pub const ALL: [&dyn Export; 14] = [
     &Table,
     &Details,
     &Diagnosis,
@@ -77,7 +92,12 @@ pub const ALL: [&dyn Export; 9] = [
     &JsonCompact,
     &JsonStream,
     &Csv,
+    &CsvIntervals,
     &OpenMetrics,
+    &Prometheus,
+    &Influx,
+    &HdrLog,
+    &Flent,
 ];
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ pub mod page;
 pub mod plot;
 mod rate_search;
 pub mod rates;
+mod results;
 mod round_trips;
 mod runs;
 pub mod screen;

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use report::export::{Json, Table};
+use report::export::Table;
 use store::{Filter, RunId, Store};
 
 use crate::flags::{ExportFlags, ShowFlags, TagFlags};
-use crate::{history, output};
+use crate::{history, output, recorded};
 
 pub(crate) fn show(flags: &ShowFlags) -> anyhow::Result<ExitCode> {
     let records = history::records(flags.file.path(), &flags.run)?;
@@ -35,11 +35,12 @@ pub(crate) fn export(flags: &ExportFlags) -> anyhow::Result<ExitCode> {
         write_lines(&store, ids, file)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let all =
-        history::join(flags.runs.iter().map(|word| history::records(flags.file.path(), word)))?;
+    let records = |word: &String| recorded::records(word, flags.file.path());
+    let all = history::join(flags.runs.iter().map(records))?;
+    let format = flags.format();
     match file {
-        Some(file) => output::write_file(&all, file)?,
-        None => output::print(&all, &Json)?,
+        Some(file) => output::write_whole(file, |out| format.write(&all, out))?,
+        None => output::print(&all, format)?,
     }
     Ok(ExitCode::SUCCESS)
 }

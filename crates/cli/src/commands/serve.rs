@@ -14,6 +14,7 @@ use session::server::{
 };
 
 use crate::flags::ServeFlags;
+use crate::http::Listener;
 use crate::lines::Lines;
 
 mod confinement;
@@ -23,7 +24,6 @@ mod readiness;
 
 use confinement::Confinement;
 use log::{Announced, Notices};
-use metrics::MetricsListener;
 use readiness::Readiness;
 
 pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
@@ -32,20 +32,21 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
     linux::host::raise_file_limit_to(WANTED_FILES);
     linux::heap::fix_mmap_threshold();
     let server = Server::bind(options(flags))?;
-    let metrics = flags.service.metrics.map(MetricsListener::bind).transpose()?;
+    let bind = |on| Listener::bind(on, "metrics", "--metrics");
+    let metrics = flags.service.metrics.map(bind).transpose()?;
     // Threads have what the one has that starts them.
     confinement.give_up(server.address().port())?;
     let ready_file = flags.service.ready_file.as_deref();
     let readiness = Readiness::announce(ready_file, server.address())?;
     let seal = confinement::seal(ready_file);
     let (lines, written) = Lines::start().context("cannot start the log's thread")?;
-    let notices = Notices { metrics: metrics.as_ref().map(MetricsListener::address), seal };
+    let notices = Notices { metrics: metrics.as_ref().map(Listener::address), seal };
     let log: Box<dyn Log> = match (flags.log.quiet, flags.log.json) {
         (true, _) => Box::new(log::Silent),
         (_, true) => Box::new(log::Json::new(lines, flags.log.verbose, notices)),
         _ => Box::new(log::Text::new(lines, flags.log.verbose, notices)),
     };
-    let metrics = metrics.map(|listener| listener.start(server.metrics())).transpose()?;
+    let metrics = metrics.map(|listener| metrics::start(listener, server.metrics())).transpose()?;
     server.run(Arc::new(Announced { log, readiness }), Some(&interrupts))?;
     drop(metrics);
     written.wait();

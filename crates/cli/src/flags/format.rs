@@ -92,7 +92,8 @@ fn is_json(name: &str) -> bool {
     export::by_name(name).is_some_and(export::is_json)
 }
 
-fn names() -> PossibleValuesParser {
+/// Takes the name of any format.
+pub(super) fn names() -> PossibleValuesParser {
     let value = |format: &dyn Export| PossibleValue::new(format.name()).help(format.summary());
     PossibleValuesParser::new(export::ALL.map(value))
 }

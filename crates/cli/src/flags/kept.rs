@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use report::export::{self, Export, Json};
 use store::Tag;
 
-use super::format::FormatFlags;
+use super::format::{self, FormatFlags};
 use super::store::StoreFile;
 
 /// Prints a run of the history again, in any format.
@@ -36,21 +37,31 @@ pub(crate) struct TagFlags {
     pub(crate) file: StoreFile,
 }
 
-/// Writes records of the history as files have them.
+/// Writes records of the history, or of files, as files have them, or in a format of others.
 #[derive(Debug, Args)]
 #[command(after_help = EXPORT)]
 pub(crate) struct ExportFlags {
-    /// last, last~1 for the one before, numbers of linerate history, or tags
-    #[arg(default_value = "last", value_name = "RUN")]
+    /// last, last~1 for the one before, numbers of linerate history, tags, or files of -o
+    #[arg(default_value = "last", value_name = "RUN|FILE")]
     pub(crate) runs: Vec<String>,
     /// All runs, each on a line of its own
-    #[arg(long, conflicts_with = "runs")]
+    #[arg(long, conflicts_with_all = ["runs", "format"])]
     pub(crate) all: bool,
+    /// Write in this format
+    #[arg(long, default_value = "json", hide_default_value = true, value_name = "NAME", value_parser = format::names())]
+    format: String,
     /// Write to a file, not to standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) file: StoreFile,
+}
+
+impl ExportFlags {
+    /// The format to write in.
+    pub(crate) fn format(&self) -> &'static dyn Export {
+        export::by_name(&self.format).unwrap_or(&Json)
+    }
 }
 
 const SHOW: &str = "\
@@ -68,4 +79,9 @@ const EXPORT: &str = "\
 Examples:
   linerate export 17 -o a.json           one run, for linerate explain a.json elsewhere
   linerate export before after > both.json
-  linerate export --all > all.jsonl      every run on a line";
+  linerate export --all > all.jsonl      every run on a line
+  linerate export --format prometheus -o /var/lib/prometheus/node-exporter/linerate.prom
+  linerate export last --format flent -o last.flent.gz
+  linerate export a.json --format influx | influx write --bucket network
+
+docs/exports.md has the names and units of each format.";

@@ -144,7 +144,8 @@ const fn protocol_port() -> u16 {
     session::DEFAULT_PORT
 }
 
-fn endpoint(text: &str) -> Result<SocketAddr, String> {
+/// An address with a port, to listen on.
+pub(super) fn endpoint(text: &str) -> Result<SocketAddr, String> {
     let hint = "give address and port, e.g. 127.0.0.1:9201 or [::1]:9201; names are not looked up";
     text.parse().map_err(|_| hint.to_owned())
 }

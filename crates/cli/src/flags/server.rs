@@ -52,6 +52,18 @@ pub(crate) struct Target {
     port: Option<u16>,
 }
 
+impl Target {
+    /// Reads `name`, `name:port`, an address, or `[address]:port`.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        parse_target(text)
+    }
+
+    /// Its name or address, and its port.
+    pub(super) fn host_and_port(self) -> (String, u16) {
+        (self.host, self.port.unwrap_or(session::DEFAULT_PORT))
+    }
+}
+
 impl TargetFlags {
     /// Of a port behind the host and that of `--port` the one that was typed counts.
     pub(super) fn settle(&mut self, matches: &ArgMatches) -> Result<(), String> {

@@ -1,16 +1,15 @@
-//! Records as OpenMetrics 1.0, for what collects metrics from files, e.g. the textfile collector of
-//! `node_exporter`.
+//! Records as OpenMetrics 1.0.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use measurement::{DirectionOutcome, RecordSet, RoundTrips, Stamp, TestRecord};
+use measurement::{RecordSet, RoundTrips, Stamp};
 
 use super::{Audience, Export};
-use crate::runs;
+use crate::results::{self, ResultRow};
 
-/// Output format `openmetrics`: rate, loss, retransmitted segments, round trips and the stamp of
-/// each row.
+/// Output format `openmetrics`: success, rate, loss, retransmitted segments, jitter, round trips and
+/// the stamp of each row. What is not known has no sample.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenMetrics;
 
@@ -28,7 +27,10 @@ impl Export for OpenMetrics {
     }
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-        let rows: Vec<_> = rows(&records.records).collect();
+        let rows: Vec<_> = results::rows(&records.records).into_iter().map(Row::new).collect();
+        if let Some(success) = success(records) {
+            write!(out, "{RUN_SUCCESS}{success}\n")?;
+        }
         for family in FAMILIES {
             let samples: String = rows.iter().map(|row| (family.samples)(family, row)).collect();
             if samples.is_empty() {
@@ -45,37 +47,36 @@ impl Export for OpenMetrics {
     }
 }
 
-/// A direction of a record.
+/// A result with its labels.
 struct Row<'a> {
-    record: &'a TestRecord,
-    outcome: &'a DirectionOutcome,
+    result: ResultRow<'a>,
     /// Its labels, without braces.
     labels: String,
 }
 
-/// Rows that are results: a further measurement answers a question about one of them.
-fn rows(records: &[TestRecord]) -> impl Iterator<Item = Row<'_>> {
-    let results = runs::numbered(records).into_iter();
-    let results = results.filter(|(record, _)| record.question.is_none());
-    results.flat_map(|(record, run)| {
-        record.outcome.directions.iter().map(move |outcome| {
-            let row = record.plan.row_of_direction(outcome.direction);
-            let mut labels = format!("row=\"{}\"", escaped(&row));
-            if let Some(peer) = &record.peer {
-                // A string takes everything.
-                _ = write!(labels, ",peer=\"{}\"", peer.address.ip().to_canonical());
-            }
-            if let Some((run, _)) = run.trim().split_once('/') {
-                _ = write!(labels, ",run=\"{run}\"");
-            }
-            Row { record, outcome, labels }
-        })
-    })
+impl<'a> Row<'a> {
+    fn new(result: ResultRow<'a>) -> Self {
+        let mut labels = format!("row=\"{}\"", escaped(&result.title));
+        let more = [("peer", result.peer()), ("run", result.run.clone())];
+        for (name, value) in more.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+            // A string takes everything.
+            _ = write!(labels, ",{name}=\"{value}\"");
+        }
+        Self { result, labels }
+    }
 }
 
 /// Label values are escaped as OpenMetrics has it.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// Whether all tests of a run came to their end. None: there is no run.
+fn success(records: &RecordSet) -> Option<u8> {
+    let rows = results::rows(&records.records);
+    let is_run = !rows.is_empty() || records.error.is_some();
+    let succeeded = records.error.is_none() && rows.iter().all(ResultRow::is_complete);
+    is_run.then_some(u8::from(succeeded))
 }
 
 struct Family {
@@ -90,12 +91,28 @@ struct Family {
 
 const FAMILIES: &[Family] = &[
     Family {
+        name: "linerate_test_success",
+        unit: "",
+        kind: "gauge",
+        help: "Whether the test ran to its end.",
+        samples: |family, row| family.value(row, Some(u8::from(row.result.is_complete()))),
+    },
+    Family {
+        name: "linerate_test_start_timestamp_seconds",
+        unit: "seconds",
+        kind: "gauge",
+        help: "When the test started, since the epoch.",
+        samples: |family, row| {
+            family.value(row, row.result.started().map(|started| started.as_second()))
+        },
+    },
+    Family {
         name: "linerate_test_rate_bits_per_second",
         unit: "bits_per_second",
         kind: "gauge",
         help: "Rate of the payload that was delivered.",
         samples: |family, row| {
-            let moved = row.outcome.delivered.or(row.outcome.acknowledged);
+            let moved = row.result.outcome.and_then(|one| one.delivered.or(one.acknowledged));
             family.value(row, moved.map(|moved| moved.rate.bits_per_second()))
         },
     },
@@ -105,7 +122,8 @@ const FAMILIES: &[Family] = &[
         kind: "gauge",
         help: "Lost datagrams as a share of those sent.",
         samples: |family, row| {
-            family.value(row, row.outcome.datagrams.map(|datagrams| datagrams.loss()))
+            let datagrams = row.result.outcome.and_then(|one| one.datagrams);
+            family.value(row, datagrams.map(|datagrams| datagrams.loss()))
         },
     },
     Family {
@@ -113,7 +131,18 @@ const FAMILIES: &[Family] = &[
         unit: "segments",
         kind: "gauge",
         help: "Segments that TCP retransmitted.",
-        samples: |family, row| family.value(row, row.outcome.retransmits),
+        samples: |family, row| {
+            family.value(row, row.result.outcome.and_then(|one| one.retransmits))
+        },
+    },
+    Family {
+        name: "linerate_test_jitter_seconds",
+        unit: "seconds",
+        kind: "gauge",
+        help: "Interarrival jitter at the receiver (RFC 3550).",
+        samples: |family, row| {
+            family.value(row, row.result.outcome.and_then(|one| one.jitter_seconds))
+        },
     },
     Family {
         name: "linerate_test_round_trip_seconds",
@@ -139,10 +168,9 @@ impl Family {
 }
 
 fn round_trips(family: &Family, row: &Row<'_>) -> String {
-    let outcome = &row.record.outcome;
-    let probed = outcome.latency.as_ref().map(|latency| &latency.loaded);
-    let trips = outcome.round_trips.as_ref().or(probed).filter(|trips| trips.count > 0);
-    let Some(RoundTrips { times, count, .. }) = trips else { return String::new() };
+    let Some(RoundTrips { times, count, .. }) = row.result.round_trips() else {
+        return String::new();
+    };
     let (name, labels) = (family.name, &row.labels);
     let quantiles = [(0.5, times.p50), (0.9, times.p90), (0.99, times.p99)];
     let each = quantiles.iter().map(|(quantile, time)| {
@@ -153,7 +181,7 @@ fn round_trips(family: &Family, row: &Row<'_>) -> String {
 
 /// Each state has a sample, whose label has the name of the family: one is 1, the others are 0.
 fn stamp(_: &Family, row: &Row<'_>) -> String {
-    let Some(judgement) = &row.record.judgement else { return String::new() };
+    let Some(judgement) = &row.result.record.judgement else { return String::new() };
     let states = [Stamp::Valid, Stamp::Suspect, Stamp::Invalid];
     let each = states.iter().map(|state| {
         let is_it = u8::from(*state == judgement.stamp);
@@ -162,6 +190,11 @@ fn stamp(_: &Family, row: &Row<'_>) -> String {
     each.collect()
 }
 
+/// A family without labels, also of a run that has no result.
+const RUN_SUCCESS: &str = "\
+# TYPE linerate_run_success gauge
+# HELP linerate_run_success Whether all tests of the run came to their end.
+linerate_run_success ";
 const STAMP: &str = "linerate_test_stamp";
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Counters of a server, for metrics and logs.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
 use measurement::{BitRate, Direction, DirectionOutcome, Transport};
@@ -148,6 +149,8 @@ pub struct ServerMetrics {
     pub(crate) stopping: AtomicBool,
     refused: [AtomicU64; Refusal::ALL.len()],
     last_results: Mutex<Vec<LastResult>>,
+    /// The latest last.
+    by_client: Mutex<Vec<(IpAddr, LastResult)>>,
 }
 
 /// Result of the last test of a transport in a direction that ran to its end.
@@ -168,6 +171,11 @@ pub struct LastResult {
 }
 
 impl LastResult {
+    /// What an earlier result has in common with the one that replaces it.
+    const fn place(&self) -> (Transport, Direction) {
+        (self.transport, self.direction)
+    }
+
     /// None: the rate is not known.
     fn of(transport: Transport, outcome: &DirectionOutcome, ended_millis: u64) -> Option<Self> {
         let datagrams = outcome.datagrams.filter(|datagrams| datagrams.sent > 0);
@@ -184,16 +192,32 @@ impl LastResult {
 
 impl ServerMetrics {
     /// Keeps the result of a test that ran to its end now, in place of an earlier one of the same
-    /// transport and directions.
-    pub(crate) fn keep(&self, transport: Transport, directions: &[DirectionOutcome]) {
+    /// transport and directions: of all clients, and of this one.
+    pub(crate) fn keep(
+        &self,
+        client: IpAddr,
+        transport: Transport,
+        directions: &[DirectionOutcome],
+    ) {
         let now = linux::clock::realtime_millis();
         let results = directions.iter().filter_map(|it| LastResult::of(transport, it, now));
         let mut last = self.last_results.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_client = self.by_client.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = client.to_canonical();
         for result in results {
-            let place = (result.transport, result.direction);
-            last.retain(|other| (other.transport, other.direction) != place);
+            last.retain(|other| other.place() != result.place());
             last.push(result);
+            by_client.retain(|(who, other)| *who != client || other.place() != result.place());
+            by_client.push((client, result));
         }
+        let beyond = by_client.len().saturating_sub(MOST_RESULTS_BY_CLIENT);
+        by_client.drain(..beyond);
+    }
+
+    /// Results of the last tests of the clients that tested last: at most one for each client,
+    /// transport and direction, and 64 in all.
+    pub fn results_by_client(&self) -> Vec<(IpAddr, LastResult)> {
+        self.by_client.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Results of the last tests, at most one for each transport and direction.
@@ -259,13 +283,35 @@ pub struct Snapshot {
     pub refused: [(Refusal, u64); Refusal::ALL.len()],
 }
 
+/// Any client can make a set of labels of each of its addresses.
+const MOST_RESULTS_BY_CLIENT: usize = 64;
+
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
     use std::time::Duration;
 
     use measurement::{DatagramLedger, Throughput};
 
     use super::*;
+
+    const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    #[test]
+    fn results_of_so_many_clients_are_kept_and_not_more() {
+        let metrics = ServerMetrics::default();
+        let outcome = DirectionOutcome {
+            delivered: Some(Throughput::over(1, Duration::from_secs(1))),
+            ..DirectionOutcome::unknown(Direction::Send)
+        };
+        for number in 0..1_000_u32 {
+            let client = IpAddr::V4(Ipv4Addr::from_bits(number / 2));
+            metrics.keep(client, Transport::Tcp, std::slice::from_ref(&outcome));
+        }
+        let clients: Vec<_> = metrics.results_by_client().into_iter().map(|(who, _)| who).collect();
+        let latest = (436..500).map(|number| IpAddr::V4(Ipv4Addr::from_bits(number)));
+        assert_eq!(clients, latest.collect::<Vec<_>>());
+    }
 
     #[test]
     fn the_last_result_of_each_kind_is_kept() {
@@ -275,10 +321,10 @@ mod tests {
             datagrams: Some(DatagramLedger { sent: 10, lost, ..DatagramLedger::default() }),
             ..DirectionOutcome::unknown(direction)
         };
-        metrics.keep(Transport::Udp, &[outcome(Direction::Send, 1_000, 5)]);
-        metrics.keep(Transport::Udp, &[outcome(Direction::Send, 2_000, 1)]);
-        metrics.keep(Transport::Udp, &[DirectionOutcome::unknown(Direction::Send)]);
-        metrics.keep(Transport::Udp, &[outcome(Direction::Receive, 3_000, 0)]);
+        metrics.keep(CLIENT, Transport::Udp, &[outcome(Direction::Send, 1_000, 5)]);
+        metrics.keep(CLIENT, Transport::Udp, &[outcome(Direction::Send, 2_000, 1)]);
+        metrics.keep(CLIENT, Transport::Udp, &[DirectionOutcome::unknown(Direction::Send)]);
+        metrics.keep(CLIENT, Transport::Udp, &[outcome(Direction::Receive, 3_000, 0)]);
         let results = metrics.last_results();
         let told = |result: &LastResult| (result.rate.bits_per_second(), result.lost_ratio);
         let told: Vec<_> = results.iter().map(told).collect();

@@ -1,68 +1,26 @@
-//! The server's counters in the format of OpenMetrics 1.0.
+//! The server's counters as families of metrics.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{
-    DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, EncodeMetric,
-};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::Unit;
 use session::server::{LastResult, ServerMetrics, Snapshot};
 
-use super::process::Usage;
+use crate::metrics::{Families, Name, Source};
 
-/// Writes out the counts as they stand.
-pub(super) struct Exposition(Registry);
-
-impl Exposition {
-    /// From now on: this is the time at which the server started.
-    pub(super) fn new(counts: Arc<ServerMetrics>) -> Self {
-        let started = linux::clock::realtime_millis() as f64 / 1000.0;
-        let mut registry = Registry::default();
-        registry.register_collector(Box::new(Counts { counts, started }));
-        Self(registry)
-    }
-
-    /// All families, and the end.
-    pub(super) fn text(&self) -> String {
-        let mut text = String::new();
-        // A string takes everything, and no count refuses to be written.
-        _ = prometheus_client::encoding::text::encode(&mut text, &self.0);
-        text
-    }
-}
-
+/// The counts as they stand.
 #[derive(Debug)]
-struct Counts {
-    counts: Arc<ServerMetrics>,
-    started: f64,
-}
+pub(super) struct Counts(pub(super) Arc<ServerMetrics>);
 
-impl Collector for Counts {
-    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut families = Families(encoder);
-        self.build(&mut families)?;
-        let counts = self.counts.snapshot();
-        connections(&counts, &mut families)?;
-        sessions(&counts, &mut families)?;
-        payload(&counts, &mut families)?;
-        results(&self.counts.last_results(), &mut families)?;
-        process(&Usage::now(), &mut families)
-    }
-}
-
-impl Counts {
-    fn build(&self, families: &mut Families<'_>) -> fmt::Result {
-        let help = "Version of linerate.";
-        let mut family =
-            families.0.encode_descriptor("linerate_build", help, None, MetricType::Info)?;
-        family.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
-        let help = "When the server started, since the epoch.";
-        families.gauge(Name("process_start_time", Some(Unit::Seconds)), help, Some(self.started))
+impl Source for Counts {
+    fn write(&self, families: &mut Families<'_>) -> fmt::Result {
+        let counts = self.0.snapshot();
+        connections(&counts, families)?;
+        sessions(&counts, families)?;
+        payload(&counts, families)?;
+        last_results(&self.0.last_results(), families)?;
+        results_by_client(&self.0.results_by_client(), families)
     }
 }
 
@@ -100,96 +58,86 @@ fn payload(counts: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     families.counters(Name("linerate_payload", Some(Unit::Bytes)), help, "direction", &moved)
 }
 
+/// Families of results: name, unit, help and value of each.
+type Quantity = (&'static str, &'static str, &'static str, fn(&LastResult) -> Option<f64>);
+
+const RATE: fn(&LastResult) -> Option<f64> = |result| Some(result.rate.bits_per_second() as f64);
+const LOST: fn(&LastResult) -> Option<f64> = |result| result.lost_ratio;
+const AGAIN: fn(&LastResult) -> Option<f64> =
+    |result| result.retransmits.map(|segments| segments as f64);
+const ENDED: fn(&LastResult) -> Option<f64> = |result| Some(result.ended_millis as f64 / 1000.0);
+
 /// The last test of each transport and direction that ran to its end.
-fn results(results: &[LastResult], families: &mut Families<'_>) -> fmt::Result {
-    let unit = |name: &str| Some(Unit::Other(name.to_owned()));
-    let of = |value: fn(&LastResult) -> Option<f64>| {
-        let known = results.iter().filter_map(move |result| Some((result, value(result)?)));
-        known.collect::<Vec<_>>()
-    };
-    let help = "Rate of the last test.";
-    let rates = of(|result| Some(result.rate.bits_per_second() as f64));
-    families.results(Name("linerate_last_test_rate", unit("bits_per_second")), help, &rates)?;
-    let help = "Lost datagrams of the last test, as a share of those sent.";
-    let lost = of(|result| result.lost_ratio);
-    families.results(Name("linerate_last_test_lost", unit("ratio")), help, &lost)?;
-    let help = "Segments that the sender of the last test retransmitted.";
-    let again = of(|result| result.retransmits.map(|segments| segments as f64));
-    families.results(Name("linerate_last_test_retransmitted", unit("segments")), help, &again)?;
-    let help = "When the last test ended, since the epoch.";
-    let ended = of(|result| Some(result.ended_millis as f64 / 1000.0));
-    families.results(Name("linerate_last_test_end_timestamp", Some(Unit::Seconds)), help, &ended)
+fn last_results(results: &[LastResult], families: &mut Families<'_>) -> fmt::Result {
+    const QUANTITIES: [Quantity; 4] = [
+        ("linerate_last_test_rate", "bits_per_second", "Rate of the last test.", RATE),
+        (
+            "linerate_last_test_lost",
+            "ratio",
+            "Lost datagrams of the last test, as a share of those sent.",
+            LOST,
+        ),
+        (
+            "linerate_last_test_retransmitted",
+            "segments",
+            "Segments that the sender of the last test retransmitted.",
+            AGAIN,
+        ),
+        (
+            "linerate_last_test_end_timestamp",
+            "seconds",
+            "When the last test ended, since the epoch.",
+            ENDED,
+        ),
+    ];
+    for (name, unit, help, value) in QUANTITIES {
+        let known = results.iter().filter_map(|result| Some((labels(result), value(result)?)));
+        let name = Name(name, Some(Unit::Other(unit.to_owned())));
+        families.gauges(name, help, &known.collect::<Vec<_>>())?;
+    }
+    Ok(())
 }
 
-/// The process, under the names of Prometheus' client libraries.
-fn process(usage: &Usage, families: &mut Families<'_>) -> fmt::Result {
-    let help = "CPU time in user space and in the kernel.";
-    families.counter(Name("process_cpu", Some(Unit::Seconds)), help, usage.cpu.as_secs_f64())?;
-    let help = "Memory in RAM.";
-    families.gauge(Name("process_resident_memory", Some(Unit::Bytes)), help, usage.resident)?;
-    let help = "Threads.";
-    families.gauge(Name("process_threads", None), help, usage.threads)?;
-    let help = "Open files and sockets.";
-    families.gauge(Name("process_open_fds", None), help, usage.open_files)?;
-    let help = "Most files and sockets that may be open.";
-    families.gauge(Name("process_max_fds", None), help, usage.most_files)
+/// The same of each of the clients that tested last.
+fn results_by_client(results: &[(IpAddr, LastResult)], families: &mut Families<'_>) -> fmt::Result {
+    const QUANTITIES: [Quantity; 4] = [
+        (
+            "linerate_client_last_test_rate",
+            "bits_per_second",
+            "Rate of a client's last test.",
+            RATE,
+        ),
+        (
+            "linerate_client_last_test_lost",
+            "ratio",
+            "Lost datagrams of a client's last test, as a share of those sent.",
+            LOST,
+        ),
+        (
+            "linerate_client_last_test_retransmitted",
+            "segments",
+            "Segments that the sender of a client's last test retransmitted.",
+            AGAIN,
+        ),
+        (
+            "linerate_client_last_test_end_timestamp",
+            "seconds",
+            "When a client's last test ended, since the epoch.",
+            ENDED,
+        ),
+    ];
+    for (name, unit, help, value) in QUANTITIES {
+        let known = results.iter().filter_map(|(client, result)| {
+            let [direction, transport] = labels(result);
+            Some(([("client", client.to_string()), direction, transport], value(result)?))
+        });
+        let name = Name(name, Some(Unit::Other(unit.to_owned())));
+        families.gauges(name, help, &known.collect::<Vec<_>>())?;
+    }
+    Ok(())
 }
 
-/// A family's name without its unit and suffix.
-struct Name(&'static str, Option<Unit>);
-
-/// Families of metrics, written one after another.
-struct Families<'a>(DescriptorEncoder<'a>);
-
-impl Families<'_> {
-    fn counter(&mut self, name: Name, help: &str, value: impl EncodeCounterValue) -> fmt::Result {
-        let counter = ConstCounter::new(value);
-        let Name(name, unit) = name;
-        counter.encode(self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?)
-    }
-
-    /// One counter for each value of `label`.
-    fn counters(
-        &mut self,
-        name: Name,
-        help: &str,
-        label: &str,
-        values: &[(&str, u64)],
-    ) -> fmt::Result {
-        let Name(name, unit) = name;
-        let unit = unit.as_ref();
-        let mut family = self.0.encode_descriptor(name, help, unit, MetricType::Counter)?;
-        for (value, count) in values {
-            ConstCounter::new(*count).encode(family.encode_family(&[(label, *value)])?)?;
-        }
-        Ok(())
-    }
-
-    /// One gauge for each transport and direction; left out if there is none.
-    fn results(&mut self, name: Name, help: &str, values: &[(&LastResult, f64)]) -> fmt::Result {
-        if values.is_empty() {
-            return Ok(());
-        }
-        let Name(name, unit) = name;
-        let mut family = self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
-        for (result, value) in values {
-            let transport = result.transport.to_string().to_lowercase();
-            let labels = [("direction", result.direction.to_string()), ("transport", transport)];
-            ConstGauge::new(*value).encode(family.encode_family(&labels)?)?;
-        }
-        Ok(())
-    }
-
-    /// A gauge, left out if its value is not known.
-    fn gauge(
-        &mut self,
-        name: Name,
-        help: &str,
-        value: Option<impl EncodeGaugeValue>,
-    ) -> fmt::Result {
-        let Some(value) = value else { return Ok(()) };
-        let Name(name, unit) = name;
-        let gauge = ConstGauge::new(value);
-        gauge.encode(self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?)
-    }
+fn labels(result: &LastResult) -> [(&'static str, String); 2] {
+    let transport = result.transport.to_string().to_lowercase();
+    [("direction", result.direction.to_string()), ("transport", transport)]
 }

@@ -4,49 +4,31 @@ use std::sync::Arc;
 
 use session::server::ServerMetrics;
 
-use super::exposition::Exposition;
-use super::http::{Answer, Asked, Form, Request, TEXT, Wants};
-use super::plain;
+use super::exposition::Counts;
+use crate::http::{Answer, Pages, Reply, Request, TEXT};
+use crate::metrics::Exposition;
 
-/// The pages of the metrics server, and the answers to requests.
-pub(super) struct Pages {
+/// The pages of a server.
+pub(super) struct ServerPages {
     exposition: Exposition,
     counts: Arc<ServerMetrics>,
 }
 
-impl Pages {
+impl ServerPages {
     pub(super) fn new(counts: Arc<ServerMetrics>) -> Self {
-        Self { exposition: Exposition::new(Arc::clone(&counts)), counts }
+        Self { exposition: Exposition::new(Counts(Arc::clone(&counts))), counts }
     }
+}
 
-    /// The bytes to send; none: not all of the request is there.
-    pub(super) fn answer(&self, asked: Asked) -> Option<Vec<u8>> {
-        match asked {
-            Asked::Incomplete => None,
-            Asked::Invalid => Some(Answer::bad_request().written()),
-            Asked::Request(request) => Some(self.read_out(&request)),
-        }
-    }
-
-    fn read_out(&self, request: &Request) -> Vec<u8> {
-        match request.wants {
-            Wants::Page => self.page(request).written(),
-            Wants::Head => self.page(request).head().into_bytes(),
-            Wants::Else => Answer::not_allowed().written(),
-        }
-    }
-
-    fn page(&self, request: &Request) -> Answer {
-        match (request.path.as_str(), request.form) {
-            ("/", _) => Answer::page(TEXT, INDEX.to_owned()),
-            ("/healthz", _) if self.counts.is_stopping() => Answer::unavailable("stopping\n"),
-            ("/healthz", _) => Answer::page(TEXT, "ok\n".to_owned()),
-            ("/metrics", Form::OpenMetrics) => Answer::page(OPEN_METRICS, self.exposition.text()),
-            ("/metrics", Form::Plain) => {
-                Answer::page(PLAIN, plain::from_open_metrics(&self.exposition.text()))
-            }
+impl Pages for ServerPages {
+    fn reply(&self, request: &Request) -> Reply {
+        Reply::Now(match request.path.as_str() {
+            "/" => Answer::page(TEXT, INDEX.to_owned()),
+            "/healthz" if self.counts.is_stopping() => Answer::unavailable("stopping"),
+            "/healthz" => Answer::page(TEXT, "ok\n".to_owned()),
+            "/metrics" => Answer::metrics(request.form, self.exposition.text()),
             _ => Answer::not_found(),
-        }
+        })
     }
 }
 
@@ -55,7 +37,3 @@ const INDEX: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\n/metrics: what it counts, /healthz: whether it takes clients\n"
 );
-/// OpenMetrics 1.0, section "Protocol Negotiation".
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Prometheus, "Exposition formats".
-const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";

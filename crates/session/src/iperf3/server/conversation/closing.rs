@@ -71,7 +71,8 @@ impl Conversation<'_> {
         self.observer.ended(&ending);
         self.count(&ending, was_let_in);
         if ending == Ending::Completed {
-            self.server.metrics.keep(self.parameters.plan.transport, &sums.directions);
+            let (client, transport) = (self.peer.address.ip(), self.parameters.plan.transport);
+            self.server.metrics.keep(client, transport, &sums.directions);
         }
         self.log.ended(&Served {
             peer: self.peer,

@@ -1,19 +1,21 @@
-//! As much of HTTP/1.1 (RFC 9112) as reading a page takes. No I/O.
+//! Requests and responses of HTTP/1.1 (RFC 9112), as much as reading a page takes. No I/O.
 
 use httparse::{EMPTY_HEADER, Header, Status};
 
 /// An HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) wants: Wants,
+pub(crate) struct Request {
+    pub(crate) wants: Wants,
     /// Path without the query.
-    pub(super) path: String,
-    pub(super) form: Form,
+    pub(crate) path: String,
+    /// What follows the question mark; empty: nothing.
+    pub(crate) query: String,
+    pub(crate) form: Form,
 }
 
 /// Method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wants {
+pub(crate) enum Wants {
     /// `GET`: the whole answer.
     Page,
     /// `HEAD`: the head of the answer only.
@@ -24,7 +26,7 @@ pub(super) enum Wants {
 
 /// Text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// OpenMetrics 1.0.
     OpenMetrics,
     /// Text format of Prometheus, version 0.0.4.
@@ -33,7 +35,7 @@ pub(super) enum Form {
 
 /// Result of parsing the received bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     /// The request is not complete.
     Incomplete,
     /// The bytes are not a request of HTTP/1.
@@ -44,7 +46,7 @@ pub(super) enum Asked {
 
 impl Request {
     /// Reads the head of a request.
-    pub(super) fn read(bytes: &[u8]) -> Asked {
+    pub(crate) fn read(bytes: &[u8]) -> Asked {
         let mut headers = [EMPTY_HEADER; MOST_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         match request.parse(bytes) {
@@ -58,13 +60,15 @@ impl Request {
             return Asked::Invalid;
         }
         let path = request.path.unwrap_or_default();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
         Asked::Request(Self {
             wants: match request.method {
                 Some("GET") => Wants::Page,
                 Some("HEAD") => Wants::Head,
                 _ => Wants::Else,
             },
-            path: path.split('?').next().unwrap_or_default().to_owned(),
+            path: path.to_owned(),
+            query: query.to_owned(),
             form: form(request.headers),
         })
     }
@@ -89,7 +93,7 @@ fn values<'h>(headers: &'h [Header<'_>], name: &'h str) -> impl Iterator<Item = 
 
 /// An HTTP response, after which the connection is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     status: &'static str,
     kind: &'static str,
     more: &'static str,
@@ -98,33 +102,56 @@ pub(super) struct Answer {
 
 impl Answer {
     /// Response 200 with this content type.
-    pub(super) const fn page(kind: &'static str, body: String) -> Self {
+    pub(crate) const fn page(kind: &'static str, body: String) -> Self {
         Self { status: "200 OK", kind, more: "", body }
     }
 
     /// Response 404: the path does not exist.
-    pub(super) fn not_found() -> Self {
+    pub(crate) fn not_found() -> Self {
         Self::refusal("404 Not Found", "", "see /\n")
     }
 
     /// Response 503 with the reason `why`.
-    pub(super) fn unavailable(why: &str) -> Self {
-        Self::refusal("503 Service Unavailable", "", why)
+    pub(crate) fn unavailable(why: &str) -> Self {
+        Self::refusal("503 Service Unavailable", "", &format!("{why}\n"))
+    }
+
+    /// Response 200 with metrics, which are OpenMetrics 1.0, in the format that a client takes.
+    pub(crate) fn metrics(form: Form, text: String) -> Self {
+        match form {
+            Form::OpenMetrics => Self::page(OPEN_METRICS, text),
+            Form::Plain => Self::page(PLAIN, report::export::from_open_metrics(&text)),
+        }
     }
 
     /// Response 405: only `GET` and `HEAD` are supported.
-    pub(super) fn not_allowed() -> Self {
+    pub(crate) fn not_allowed() -> Self {
         let more = "Allow: GET, HEAD\r\n";
         Self::refusal("405 Method Not Allowed", more, "GET and HEAD only\n")
     }
 
+    /// Response 405: only `GET` is supported.
+    pub(crate) fn only_get() -> Self {
+        Self::refusal("405 Method Not Allowed", "Allow: GET\r\n", "GET only\n")
+    }
+
+    /// Response 400: what the request asks for is not valid, for the reason `why`.
+    pub(crate) fn invalid(why: &str) -> Self {
+        Self::refusal("400 Bad Request", "", &format!("{why}\n"))
+    }
+
+    /// Response 403: what the request asks for is not allowed, for the reason `why`.
+    pub(crate) fn forbidden(why: &str) -> Self {
+        Self::refusal("403 Forbidden", "", &format!("{why}\n"))
+    }
+
     /// Response 400: the request is not valid.
-    pub(super) fn bad_request() -> Self {
+    pub(crate) fn bad_request() -> Self {
         Self::refusal("400 Bad Request", "", "not a request of HTTP/1.1\n")
     }
 
     /// Response 431: the head of the request is too long.
-    pub(super) fn too_long() -> Self {
+    pub(crate) fn too_long() -> Self {
         Self::refusal("431 Request Header Fields Too Large", "", "8 KiB at most\n")
     }
 
@@ -133,12 +160,12 @@ impl Answer {
     }
 
     /// The whole response for the wire.
-    pub(super) fn written(&self) -> Vec<u8> {
+    pub(crate) fn written(&self) -> Vec<u8> {
         [self.head().as_bytes(), self.body.as_bytes()].concat()
     }
 
     /// The head of the response, without the body.
-    pub(super) fn head(&self) -> String {
+    pub(crate) fn head(&self) -> String {
         let Self { status, kind, more, body } = self;
         let length = body.len();
         format!(
@@ -149,7 +176,11 @@ impl Answer {
 }
 
 /// The content type of a sentence.
-pub(super) const TEXT: &str = "text/plain; charset=utf-8";
+pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
+/// OpenMetrics 1.0, section "Protocol Negotiation".
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Prometheus, "Exposition formats".
+const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Fields of a head; browsers send about twenty.
 const MOST_HEADERS: usize = 64;
 
@@ -174,8 +205,8 @@ mod tests {
         for length in 0..head.len() {
             assert_eq!(read(&head[..length]), Asked::Incomplete, "{length}");
         }
-        let path = "/metrics".to_owned();
-        let request = Request { wants: Wants::Page, path, form: Form::OpenMetrics };
+        let (path, query) = ("/metrics".to_owned(), "name=x".to_owned());
+        let request = Request { wants: Wants::Page, path, query, form: Form::OpenMetrics };
         assert_eq!(read(head), Asked::Request(request));
     }
 
