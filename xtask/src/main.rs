@@ -12,6 +12,7 @@ mod command;
 mod conformance;
 mod cross;
 mod dist;
+mod exports;
 mod faults;
 mod fuzz;
 mod generated;
@@ -68,6 +69,7 @@ enum Task {
     Conformance(conformance::Conformance),
     Cross(cross::Cross),
     Dist(dist::Dist),
+    Exports(exports::Exports),
     Faults(faults::Faults),
     Fuzz(fuzz::Fuzz),
     Messages(messages::Messages),
@@ -93,6 +95,7 @@ impl Task {
             Self::Conformance(task) => task.run(),
             Self::Cross(task) => task.run(),
             Self::Dist(task) => task.run(),
+            Self::Exports(task) => task.run(),
             Self::Faults(task) => task.run(),
             Self::Fuzz(task) => task.run(),
             Self::Messages(task) => task.run(),

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::output::say;
 use crate::workspace::{Build, Workspace};
-use crate::{board, check, conformance, fuzz, packages, promises, proof, python};
+use crate::{board, check, conformance, exports, fuzz, packages, promises, proof, python};
 
 mod suite;
 
@@ -60,7 +60,7 @@ const CHECK: Stage = Stage { name: "check", run: check::check };
 
 const BOARD: Stage = Stage { name: "an emulated board", run: board::short };
 
-const STAGES: [Stage; 12] = [
+const STAGES: [Stage; 13] = [
     PROGRAMS,
     CHECK,
     Stage { name: "unit, integration and documentation tests", run: suite::run },
@@ -72,6 +72,7 @@ const STAGES: [Stage; 12] = [
     // In 8 s the queue that drains after the end is little of what counters see.
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped", "--time", "8"]) },
     Stage { name: "the Python package", run: python::short },
+    Stage { name: "exports, by the readers of others", run: exports::check },
     BOARD,
     Stage { name: "promises of size, memory and wall time", run: promises::quick },
 ];

@@ -25,6 +25,7 @@ mod interruptions;
 mod ladder;
 mod latency;
 mod many;
+mod probe;
 mod rates;
 mod search;
 mod service;

@@ -1,0 +1,50 @@
+//! `exports`: what `linerate export` writes, read by the readers of others.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::workspace::{Build, Workspace};
+use crate::{command, packages};
+
+/// Reads what linerate export writes by the readers of others: flent, prometheus_client, ...
+///
+/// Needs python3 with venv, which it installs as root on Debian, and PyPI. If there is a
+/// node_exporter, its textfile collector reads the metrics, too.
+#[derive(Debug, Args)]
+pub(crate) struct Exports {}
+
+impl Exports {
+    #[expect(clippy::unused_self, reason = "as every task")]
+    pub(crate) fn run(self) -> Result<String> {
+        check(&Workspace::find()?)?;
+        Ok("exports: every reader found what the records have".to_owned())
+    }
+}
+
+/// Builds the program, and has its exports of stored records read.
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    packages::provide(&packages::PYTHON)?;
+    let linerate = workspace.build(Build::Checked)?;
+    let folder = workspace.target.join("exports");
+    fs::create_dir_all(&folder)?;
+    let environment = folder.join("environment");
+    command::run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+    let python = environment.join("bin/python");
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    command::run(pip.args(READERS))?;
+    let script = folder.join("read.py");
+    fs::write(&script, include_str!("exports/read.py"))?;
+    let records = workspace.root.join("crates/report/tests/records");
+    let [four_rows, latency] = ["four-rows.json", "latency.json"].map(|name| records.join(name));
+    let files: [&Path; 5] = [&script, &linerate, &four_rows, &latency, &folder];
+    command::run(Command::new(&python).args(files))
+}
+
+/// Packages of PyPI. flent wants `pkg_resources`, which later versions of setuptools do not have.
+const READERS: [&str; 5] =
+    ["flent", "hdrhistogram", "line-protocol-parser", "prometheus_client", "setuptools<81"];
