@@ -45,6 +45,5 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     command::run(Command::new(&python).args(files))
 }
 
-/// Packages of PyPI. flent wants `pkg_resources`, which later versions of setuptools do not have.
-const READERS: [&str; 5] =
-    ["flent", "hdrhistogram", "line-protocol-parser", "prometheus_client", "setuptools<81"];
+/// Packages of PyPI.
+const READERS: [&str; 4] = ["flent", "hdrhistogram", "line-protocol-parser", "prometheus_client"];

@@ -140,7 +140,9 @@ impl Place<'_> {
         let typed = self.typed();
         Some(match what {
             "<SHELL>" => format!("a shell is missing: type {typed} bash"),
-            _ if what.contains("HOST") => format!("a host is missing: type {typed} HOST"),
+            _ if what.contains("HOST") && !what.starts_with("--") => {
+                format!("a host is missing: type {typed} HOST")
+            }
             _ => format!("{what} is missing: type {typed} {what}"),
         })
     }
