@@ -18,6 +18,8 @@ pub(crate) mod ladder;
 pub(crate) mod latency;
 pub(crate) mod man;
 pub(crate) mod probe;
+#[cfg(feature = "html")]
+pub(crate) mod report;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod sweep;

@@ -34,6 +34,8 @@ pub(crate) mod points;
 mod probe;
 mod profile;
 mod refusal;
+#[cfg(feature = "html")]
+mod report;
 mod requirements;
 mod search;
 mod serve;
@@ -70,6 +72,8 @@ pub(crate) use kept::{ExportFlags, ShowFlags, TagFlags};
 pub(crate) use ladder::LadderFlags;
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use probe::{Allowed, ProbeFlags};
+#[cfg(feature = "html")]
+pub(crate) use report::ReportFlags;
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
 pub(crate) use sweep::SweepFlags;
@@ -214,6 +218,9 @@ pub(crate) enum Command {
     Import(ImportFlags),
     /// Compare runs before a change with runs after it
     Compare(CompareFlags),
+    /// Write a page of HTML that shows tests
+    #[cfg(feature = "html")]
+    Report(ReportFlags),
     /// List the runs so far, and what changed from version to version
     #[cfg(feature = "store")]
     History(HistoryFlags),

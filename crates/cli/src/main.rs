@@ -73,6 +73,8 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Explain(flags) => commands::explain::run(&flags),
         Command::Import(flags) => commands::import::run(&flags),
         Command::Compare(flags) => commands::compare::run(&flags),
+        #[cfg(feature = "html")]
+        Command::Report(flags) => commands::report::run(&flags),
         #[cfg(feature = "store")]
         Command::History(flags) => commands::history::run(&flags),
         #[cfg(feature = "store")]

@@ -108,6 +108,18 @@ impl Columns {
         self.rows.push(row);
     }
 
+    /// The texts of the rows, the head first, without columns that are not printed.
+    #[cfg(feature = "html")]
+    pub(crate) fn texts(&self) -> impl Iterator<Item = Vec<String>> {
+        let is_used = |column: usize| {
+            let mut cells = self.rows.iter().skip(1).filter_map(|row| row.get(column));
+            cells.any(|cell| !cell.text.is_empty())
+        };
+        let used: Vec<_> = (0..self.rows.first().map_or(0, Vec::len)).filter(|one| is_used(*one)).collect();
+        let text = |row: &Vec<Cell>, column: usize| row.get(column).map_or_else(String::new, |cell| cell.text.clone());
+        self.rows.iter().map(move |row| used.iter().map(|column| text(row, *column)).collect())
+    }
+
     /// Whether the table has rows besides the head.
     pub const fn has_rows(&self) -> bool {
         self.rows.len() > 1

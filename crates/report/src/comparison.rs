@@ -163,7 +163,7 @@ fn mean(row: &RowComparison, side: &Side) -> String {
     if side.runs == 0 { "no run".to_owned() } else { row.quantity.show(side.mean) }
 }
 
-fn result(row: &RowComparison) -> String {
+pub(crate) fn result(row: &RowComparison) -> String {
     let interval = row.effect.and_then(|effect| effect.interval);
     match (row.shown(), interval) {
         (Some(Change::Better), _) => "better".to_owned(),
@@ -176,7 +176,7 @@ fn result(row: &RowComparison) -> String {
 }
 
 /// How the intervals came about, and what does not count.
-fn remarks(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn remarks(comparison: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     let has = |method| comparison.rows.iter().any(|row| row.method == method);
     let percent = comparison.confidence * 100.0;

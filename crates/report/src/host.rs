@@ -74,6 +74,19 @@ fn head(words: &[&str]) -> Vec<Cell> {
     words.iter().map(|word| Cell::new(*word, Emphasis::Faint)).collect()
 }
 
+/// The tables of [`write`], each with its name.
+#[cfg(feature = "html")]
+pub(crate) fn tables(inventory: &Inventory) -> [(&'static str, Columns); 6] {
+    [
+        ("CPUs", cpus(&inventory.cpus)),
+        ("Memory", memory::table(&inventory.memory)),
+        ("Interfaces", interfaces::table(&inventory.interfaces)),
+        ("Interrupts", irqs(&inventory.irqs)),
+        ("Routes", routes(&inventory.routes)),
+        ("Settings", settings::table(inventory)),
+    ]
+}
+
 /// A row for each kind of CPU.
 fn cpus(cpus: &[Cpu]) -> Columns {
     let mut columns = Columns::default();

@@ -77,7 +77,7 @@ fn drop_in(drop: &Drop) -> String {
     format!("{} in {}{bounds}", group_thousands(drop.datagrams), place(drop))
 }
 
-fn place(drop: &Drop) -> String {
+pub(crate) fn place(drop: &Drop) -> String {
     match drop.place {
         Place::Sender => "the sender's kernel".to_owned(),
         Place::SenderQueue => format!("the sender's queue ({})", drop.counter),

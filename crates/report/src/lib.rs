@@ -15,6 +15,8 @@ pub mod headline;
 mod histogram;
 pub mod history;
 pub mod host;
+#[cfg(feature = "html")]
+pub mod html;
 pub mod import;
 pub mod imported;
 pub mod iperf3;

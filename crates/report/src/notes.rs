@@ -78,7 +78,8 @@ impl Line {
     }
 }
 
-fn notes(record: &TestRecord) -> impl Iterator<Item = String> {
+/// Remarks on a record: each a sentence without doubt.
+pub(crate) fn notes(record: &TestRecord) -> impl Iterator<Item = String> {
     let own = unjudged_ending(record).into_iter().chain(record.outcome.notes.iter().cloned());
     let own = own.chain(engines::notes(record));
     let own = own.chain(fairness_note(record)).chain(datagram_notes(record));

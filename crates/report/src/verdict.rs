@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use measurement::remedy::Change;
 use measurement::units::group_thousands;
 use measurement::verdict::{Finding, WhatIf};
 use measurement::{
@@ -94,17 +95,22 @@ pub fn write_findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<(
 fn write_remedy(remedy: &Remedy, out: &mut dyn Write) -> io::Result<()> {
     write_wrapped(6, &format!("change: {}", remedy.sentence), out)?;
     for change in &remedy.changes {
-        let place = match &change.host {
-            _ if change.setting.is_option() => "option",
-            Role::Here => "run here",
-            Role::Peer => "run on the server",
-            Role::Observed(name) => &format!("run on {name}"),
-        };
+        let place = place(change);
         let now = change.from.as_ref().map(|now| format!(" (now {now})")).unwrap_or_default();
         // A command is one line: broken, it could not be copied.
         writeln!(out, "      {place}: {}{now}", change.command())?;
     }
     Ok(())
+}
+
+/// Where a change is made: `run on the server`.
+pub(crate) fn place(change: &Change) -> String {
+    match &change.host {
+        _ if change.setting.is_option() => "option".to_owned(),
+        Role::Here => "run here".to_owned(),
+        Role::Peer => "run on the server".to_owned(),
+        Role::Observed(name) => format!("run on {name}"),
+    }
 }
 
 /// Writes a table of the CPU time of a host by kind of work, and the estimated rates without some
@@ -171,7 +177,7 @@ fn write_wrapped(indent: usize, text: &str, out: &mut dyn Write) -> io::Result<(
     Ok(())
 }
 
-const fn word(certainty: Certainty) -> &'static str {
+pub(crate) const fn word(certainty: Certainty) -> &'static str {
     match certainty {
         Certainty::Limit => "limits",
         Certainty::Candidate => "may limit",
@@ -179,7 +185,8 @@ const fn word(certainty: Certainty) -> &'static str {
     }
 }
 
-fn heading(attribution: &Attribution) -> String {
+/// Of whom an attribution is, and from how many samples.
+pub(crate) fn heading(attribution: &Attribution) -> String {
     let host = match &attribution.host {
         Role::Here => "this host",
         Role::Peer => "the server",
@@ -230,7 +237,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-fn what_if(one: &WhatIf) -> String {
+pub(crate) fn what_if(one: &WhatIf) -> String {
     let WhatIf { without, from, at_most } = one;
     let rate = |rate: &BitRate| rate.to_string();
     format!("if {without} cost nothing: {} -> at most {}", rate(from), rate(at_most))
