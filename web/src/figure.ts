@@ -60,7 +60,7 @@ export function table(title: string, { head, rows }: TableData, cell: (text: str
   more.addEventListener("click", add);
   add();
   const titles = head.map((text, column) => h("th", { scope: "col", class: column > 0 && isNumber[column] ? "number" : undefined }, text));
-  return h("div", { class: "table", tabindex: 0, role: "region", "aria-label": title },
+  return h("div", { class: "table", tabindex: 0, role: "group", "aria-label": `${title}, table` },
     h("table", {}, h("caption", { class: "hidden" }, title), h("thead", {}, h("tr", {}, titles)), body),
     more);
 }

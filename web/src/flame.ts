@@ -29,7 +29,7 @@ export function flame(data: Flame): HTMLElement {
   const rects = new Map<Frame, SVGElement>();
   const draw = () => {
     rects.clear();
-    const levels = deepest(top) + 1;
+    const levels = deepest(top, (POINTED * top.samples) / width) + 1;
     const height = levels * ROW;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("height", String(height));
@@ -40,6 +40,7 @@ export function flame(data: Flame): HTMLElement {
       const wide = clip ? width : (frame.samples / top.samples) * width;
       if (wide < 0.4) return;
       const y = height - (frame.depth + 1) * ROW;
+      if (y < 0) return;
       const rect = s("g", { class: `frame-${hash(frame.name)}${clip ? " clip" : ""}`, transform: `translate(${round(x)} ${y})` },
         s("rect", { width: Math.max(0.3, round(wide - 0.6)), height: ROW - 1 }),
         s("title", {}, `${frame.name}: ${count(frame.samples)} samples, ${percent(frame.samples / root.samples)}`),
@@ -93,9 +94,11 @@ export function functions(data: Flame): string[][] {
 function tree(stacks: Flame["stacks"]): Frame {
   const root: Frame = { name: "all", depth: 0, from: 0, samples: 0, own: 0, children: new Map() };
   for (const [frames, samples] of stacks) {
+    const names = busy(frames.split(";")).slice(0, DEEPEST);
+    if (names.length === 0) continue;
     let at = root;
     root.samples += samples;
-    for (const name of frames.split(";").slice(0, DEEPEST)) {
+    for (const name of names) {
       let next = at.children.get(name);
       if (!next) {
         next = { name, depth: at.depth + 1, from: 0, samples: 0, own: 0, parent: at, children: new Map() };
@@ -119,8 +122,17 @@ function tree(stacks: Flame["stacks"]): Frame {
   return root;
 }
 
-function deepest(frame: Frame): number {
-  return Math.max(frame.depth, ...[...frame.children.values()].map(deepest));
+/** A chain of the idle task is that of the interrupt in it, or idle time, which is left out. */
+function busy(names: string[]): string[] {
+  if (names[0] !== "idle") return names;
+  const at = names.findIndex((name) => INTERRUPT.test(name));
+  return at < 0 ? [] : ["idle", ...names.slice(at)];
+}
+
+/** The highest level with a frame that is wide enough to be pointed at. */
+function deepest(frame: Frame, least: number): number {
+  const wide = [...frame.children.values()].filter((child) => child.samples >= least);
+  return Math.max(frame.depth, ...wide.map((child) => deepest(child, least)));
 }
 
 function moved(frame: Frame, key: string): Frame | undefined {
@@ -139,5 +151,9 @@ function hash(name: string): number {
   return sum % 6;
 }
 
-const ROW = 18;
+/** How functions are named that an interrupt enters the kernel by. */
+const INTERRUPT = /^(asm_|sysvec_|common_interrupt|el1h?_|do_irq|handle_irq|irq_|__irq|__do_softirq|do_softirq|handle_softirqs|riscv_intc)/;
+/** Pixels. */
+const POINTED = 2;
+const ROW = 17;
 const DEEPEST = 128;

@@ -26,7 +26,7 @@ export function overview(tests: Test[]): HTMLElement {
     title ? h("th", { scope: "col", class: index === 2 ? "number" : undefined }, title) : h("td"));
   return h("section", { "aria-labelledby": "results" },
     h("h2", { id: "results" }, "Results"),
-    h("div", { class: "table", tabindex: 0, role: "region", "aria-label": "Results" },
+    h("div", { class: "table", tabindex: 0, role: "group", "aria-label": "Results, table" },
       h("table", { class: "overview" }, h("caption", { class: "hidden" }, "Results of all tests"), h("thead", {}, h("tr", {}, titles)), h("tbody", {}, rows))));
 }
 
@@ -41,7 +41,7 @@ export function test(of: Test, index: number): HTMLElement {
     ...of.cpu.map(cpuFigure),
     ...of.flames.map((one) => figure({
       title: `Call chains, ${one.host}`,
-      note: `${count(one.samples)} samples`,
+      note: "without idle time",
       chart: flame(one),
       table: () => ({ head: ["function", "own samples", "own share", "samples", "share"], rows: functions(one) }),
       wide: true,
@@ -193,7 +193,7 @@ function timesFigure(all: Times[], delay: string | undefined): HTMLElement {
     title: all.length > 1 ? "Latency, idle and under load" : "Round trips",
     note: [delay, ...all.map((one) => `${one.title}: ${count(one.count)}, ${count(one.lost)} lost`)].filter(Boolean).join("; "),
     chart: drawn.element,
-    table: () => ({ head: ["", ...names], rows: all.map((one) => [one.title, ...one.quantiles.map(([, seconds]) => time(seconds))]) }),
+    table: () => ({ head: ["round trips", ...names], rows: all.map((one) => [one.title, ...one.quantiles.map(([, seconds]) => time(seconds))]) }),
   });
 }
 
