@@ -1,5 +1,6 @@
 // A comparison of runs before a change with runs after it.
 
+import { ticks } from "d3-array";
 import type { Comparison, Compared } from "./data";
 import { h, s } from "./dom";
 import { figure, table } from "./figure";
@@ -35,9 +36,9 @@ function intervals(rows: Compared[]): HTMLElement {
     const x = (ratio: number) => round(left + ((ratio - 1 + reach) / (2 * reach)) * (width - left - 12));
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("height", String(height));
-    const ticks = [-0.8, -0.4, 0, 0.4, 0.8].map((part) => 1 + part * reach);
+    const marks = ticks(-reach, reach, 6).map((change) => 1 + change);
     svg.replaceChildren(
-      ...ticks.map((ratio) => s("g", {},
+      ...marks.map((ratio) => s("g", {},
         s("line", { class: ratio === 1 ? "axis" : "grid", x1: x(ratio), x2: x(ratio), y2: height - 20 }),
         s("text", { x: x(ratio), y: height - 5, "text-anchor": "middle" }, `${ratio >= 1 ? "+" : ""}${(100 * (ratio - 1)).toFixed(1)} %`))),
       ...known.map((row, index) => {

@@ -11,7 +11,7 @@ export interface Page {
   error?: string;
 }
 
-export type Stamp = "valid" | "suspect" | "invalid";
+export type Stamp = "VALID" | "SUSPECT" | "INVALID";
 export type Fact = [name: string, value: string];
 
 export interface Test {

@@ -10,7 +10,7 @@ import { flow } from "./flow";
 import { count, digits, percent, rate, rateUnit, time } from "./units";
 
 export function stamp(of: Stamp | undefined): HTMLElement {
-  return h("span", { class: `stamp ${of ?? "none"}` }, of ? of.toUpperCase() : "not judged");
+  return h("span", { class: `stamp ${of?.toLowerCase() ?? "none"}` }, of ?? "not judged");
 }
 
 /** All tests in a table, the stamp first. */
@@ -33,12 +33,12 @@ export function overview(tests: Test[]): HTMLElement {
 /** One test: its verdict, its figures, what is known of its ends, the command. */
 export function test(of: Test, index: number): HTMLElement {
   const id = `test-${index + 1}`;
-  const figures = [
+  const figures: Child[] = [
     ...of.throughput.map((one) => courseFigure(one)),
-    ...of.flows.map(flowFigure),
-    ...of.shares.map(sharesFigure),
-    of.times.length > 0 && timesFigure(of.times, of.delay),
-    ...of.cpu.map(cpuFigure),
+    of.times.length > 0 ? timesFigure(of.times, of.delay) : of.flows.map(flowFigure),
+    of.cpu.map(cpuFigure),
+    of.times.length > 0 && of.flows.map(flowFigure),
+    of.shares.map(sharesFigure),
     ...of.flames.map((one) => figure({
       title: `Call chains, ${one.host}`,
       note: "without idle time",
@@ -234,7 +234,7 @@ export function search(of: Search, index: number): HTMLElement {
     goals,
     h("div", { class: "figures" }, knee(points, bounds, `${of.trials.length} trials in ${time(of.seconds)}`, () => ({
       head: ["trial", "purpose", "load", "offered", "arrived", "lost", "delay", "duration", "stamp"],
-      rows: of.trials.map((one, number) => [String(number + 1), one.purpose, rate(one.load_bits_per_second), rate(one.offered_bits_per_second), rate(one.arrived_bits_per_second), percent(one.lost_ratio), time(one.delay_seconds), time(one.seconds), one.stamp.toUpperCase() + (one.disturbed ? ", disturbed" : "")]),
+      rows: of.trials.map((one, number) => [String(number + 1), one.purpose, rate(one.load_bits_per_second), rate(one.offered_bits_per_second), rate(one.arrived_bits_per_second), percent(one.lost_ratio), time(one.delay_seconds), time(one.seconds), one.stamp + (one.disturbed ? ", disturbed" : "")]),
     }))),
     h("p", { class: "repeat" }, h("span", {}, "Repeat it"), command(of.command)));
 }

@@ -32,6 +32,7 @@ mod schema;
 mod static_binary;
 mod test;
 mod tree;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -84,6 +85,7 @@ enum Task {
     Schema(schema::Schema),
     Static(static_binary::Static),
     Test(test::Test),
+    Web(web::Web),
 }
 
 impl Task {
@@ -110,6 +112,7 @@ impl Task {
             Self::Schema(task) => task.run(),
             Self::Static(task) => task.run(),
             Self::Test(task) => task.run(),
+            Self::Web(task) => task.run(),
         }
     }
 }

@@ -123,6 +123,9 @@ pub(crate) const ROOTS: [Needed; 5] = [
 pub(crate) const MIRROR: &str = "http://deb.debian.org/debian";
 pub(crate) const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
+/// What `web` builds the page of reports with, and opens reports in.
+pub(crate) const WEB: [Needed; 3] = [("node", "nodejs"), ("npm", "npm"), ("chromium", "chromium")];
+
 /// What `python` packs and installs with.
 pub(crate) const PYTHON: [Needed; 2] = [("python3", "python3-venv"), ("zip", "zip")];
 

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::output::say;
 use crate::workspace::{Build, Workspace};
-use crate::{board, check, conformance, exports, fuzz, packages, promises, proof, python};
+use crate::{board, check, conformance, exports, fuzz, packages, promises, proof, python, web};
 
 mod suite;
 
@@ -60,7 +60,7 @@ const CHECK: Stage = Stage { name: "check", run: check::check };
 
 const BOARD: Stage = Stage { name: "an emulated board", run: board::short };
 
-const STAGES: [Stage; 13] = [
+const STAGES: [Stage; 14] = [
     PROGRAMS,
     CHECK,
     Stage { name: "unit, integration and documentation tests", run: suite::run },
@@ -73,6 +73,7 @@ const STAGES: [Stage; 13] = [
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped", "--time", "8"]) },
     Stage { name: "the Python package", run: python::short },
     Stage { name: "exports, by the readers of others", run: exports::check },
+    Stage { name: "reports in a browser", run: web::short },
     BOARD,
     Stage { name: "promises of size, memory and wall time", run: promises::quick },
 ];

@@ -115,8 +115,11 @@ impl Columns {
             let mut cells = self.rows.iter().skip(1).filter_map(|row| row.get(column));
             cells.any(|cell| !cell.text.is_empty())
         };
-        let used: Vec<_> = (0..self.rows.first().map_or(0, Vec::len)).filter(|one| is_used(*one)).collect();
-        let text = |row: &Vec<Cell>, column: usize| row.get(column).map_or_else(String::new, |cell| cell.text.clone());
+        let used: Vec<_> =
+            (0..self.rows.first().map_or(0, Vec::len)).filter(|one| is_used(*one)).collect();
+        let text = |row: &Vec<Cell>, column: usize| {
+            row.get(column).map_or_else(String::new, |cell| cell.text.clone())
+        };
         self.rows.iter().map(move |row| used.iter().map(|column| text(row, *column)).collect())
     }
 

@@ -56,13 +56,8 @@ mod tests {
 
     fn written(text: &[u8]) -> String {
         let records = crate::import::record::read(text).expect("records");
-        let report = Report {
-            title: None,
-            records: &records,
-            curves: &[],
-            searches: &[],
-            comparison: None,
-        };
+        let report =
+            Report { title: None, records: &records, curves: &[], searches: &[], comparison: None };
         let mut out = Vec::new();
         write(&report, &mut out).expect("a vector takes all");
         String::from_utf8(out).expect("it is text")

@@ -93,7 +93,8 @@ fn options(plan: &TestPlan, found: bool) -> Vec<String> {
 
 /// A word of the shell: a name that a record states may be anything.
 fn quoted(word: &str) -> String {
-    let is_plain = word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter));
+    let is_plain =
+        word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter));
     if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 

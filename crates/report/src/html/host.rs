@@ -57,7 +57,8 @@ pub(super) fn cpu_times(record: &TestRecord) -> Vec<CpuTime> {
 }
 
 fn cpu_time(attribution: &Attribution) -> CpuTime {
-    let mut work: Vec<_> = attribution.work.iter().filter(|(kind, _)| **kind != Work::Idle).collect();
+    let mut work: Vec<_> =
+        attribution.work.iter().filter(|(kind, _)| **kind != Work::Idle).collect();
     work.sort_by(|(_, one), (_, other)| other.share.total_cmp(&one.share));
     let kind = |(kind, cost): (&Work, &measurement::verdict::Cost)| Kind {
         kind: *kind,

@@ -84,7 +84,9 @@ fn ends(record: &TestRecord) -> String {
 fn error(record: &TestRecord) -> Option<String> {
     match &record.outcome.ending {
         Ending::Completed => None,
-        Ending::Interrupted => Some("The test was interrupted: the numbers are partial.".to_owned()),
+        Ending::Interrupted => {
+            Some("The test was interrupted: the numbers are partial.".to_owned())
+        }
         Ending::Failed { error } => Some(error.clone()),
     }
 }
@@ -107,7 +109,10 @@ fn facts(record: &TestRecord) -> Vec<[String; 2]> {
     let stream = record.streams.first();
     add("congestion control", stream.and_then(|one| one.congestion.clone()).unwrap_or_default());
     add("length", stream.map(|one| one.block.expanded()).unwrap_or_default());
-    add("segment", stream.and_then(|one| one.mss).map(|mss| format!("{mss} bytes")).unwrap_or_default());
+    add(
+        "segment",
+        stream.and_then(|one| one.mss).map(|mss| format!("{mss} bytes")).unwrap_or_default(),
+    );
     add("peer", record.peer.as_ref().map(|peer| peer.software.clone()).unwrap_or_default());
     match &record.origin.source {
         Source::Measured => add("measured by", format!("linerate {}", record.origin.linerate)),

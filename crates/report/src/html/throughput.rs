@@ -110,7 +110,8 @@ fn millis(seconds: f64) -> f64 {
 
 /// The rate of each stream, if there are several and few enough to tell apart.
 fn streams(record: &TestRecord, direction: &DirectionIntervals) -> Vec<StreamCourse> {
-    let own = || record.streams.iter().enumerate().filter(|(_, one)| one.sender == direction.sender);
+    let own =
+        || record.streams.iter().enumerate().filter(|(_, one)| one.sender == direction.sender);
     let is_whole = record.samples.len() == direction.intervals.len() + 1;
     if !is_whole || !(2..=MOST_STREAMS).contains(&own().count()) {
         return Vec::new();
