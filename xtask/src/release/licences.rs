@@ -2,6 +2,7 @@
 
 mod c_library;
 mod crates;
+mod page;
 mod rust;
 
 use std::fmt::Write as _;
@@ -27,6 +28,7 @@ struct Part {
 /// The text for the file of a target, of the workspace in the folder `root`.
 pub(super) fn read(target: &Target, root: &Path) -> Result<String> {
     let mut parts = crates::read(target.triple, root)?;
+    parts.push(page::read(root)?);
     parts.extend(rust::read()?);
     parts.push(c_library::read(target)?);
     Ok(write(&parts, target.triple))

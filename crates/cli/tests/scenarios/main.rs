@@ -27,6 +27,7 @@ mod latency;
 mod many;
 mod probe;
 mod rates;
+mod report;
 mod search;
 mod service;
 mod serving;
