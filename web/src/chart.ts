@@ -37,7 +37,7 @@ export interface Chart {
   update(series: Series[]): void;
 }
 
-const MARGIN = { top: 12, right: 12, bottom: 36, left: 60 };
+const MARGIN = { top: 12, right: 22, bottom: 36, left: 60 };
 
 export function chart(options: ChartOptions): Chart {
   const height = options.height ?? 220;

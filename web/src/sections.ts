@@ -2,12 +2,12 @@
 
 import { bars, type Part } from "./bars";
 import { chart, type Series } from "./chart";
-import type { Course, CpuTime, Curve, Flow, Host, Reason, Search, Shares, Stamp, Test, Times, Verdict } from "./data";
+import type { Course, CpuTime, Curve, Flow, Host, Reason, Row, Search, Shares, Stamp, Test, Times, Verdict } from "./data";
 import { h, type Child } from "./dom";
 import { figure, table } from "./figure";
 import { flame, functions } from "./flame";
 import { flow } from "./flow";
-import { count, digits, percent, rate, rateUnit, time } from "./units";
+import { count, percent, rate, rateUnit, tick, time } from "./units";
 
 export function stamp(of: Stamp | undefined): HTMLElement {
   return h("span", { class: `stamp ${of?.toLowerCase() ?? "none"}` }, of ?? "not judged");
@@ -15,7 +15,7 @@ export function stamp(of: Stamp | undefined): HTMLElement {
 
 /** All tests in a table, the stamp first. */
 export function overview(tests: Test[]): HTMLElement {
-  const rows = tests.flatMap((test, index) => test.rows.map((row, number) =>
+  const rows = tests.flatMap((test, index) => results(test).map((row, number) =>
     h("tr", {},
       h("td", {}, number === 0 && stamp(test.stamp)),
       h("th", { scope: "row" }, h("a", { href: `#test-${index + 1}` }, row.title)),
@@ -28,6 +28,11 @@ export function overview(tests: Test[]): HTMLElement {
     h("h2", { id: "results" }, "Results"),
     h("div", { class: "table", tabindex: 0, role: "group", "aria-label": "Results, table" },
       h("table", { class: "overview" }, h("caption", { class: "hidden" }, "Results of all tests"), h("thead", {}, h("tr", {}, titles)), h("tbody", {}, rows))));
+}
+
+/** The rows of a test; one without a result has a row all the same. */
+function results(of: Test): Row[] {
+  return of.rows.length > 0 ? of.rows : [{ title: of.title, value: "-", facts: [] }];
 }
 
 /** One test: its verdict, its figures, what is known of its ends, the command. */
@@ -115,16 +120,16 @@ function courseFigure(of: Course): HTMLElement {
   ];
   const drawn = chart({
     label: `Throughput over time, ${of.title}, ${of.rates.length} intervals`,
-    x: { title: "s", format: digits, from: 0 },
-    y: { title: name, format: digits },
+    x: { title: "s", format: tick, from: 0 },
+    y: { title: name, format: tick },
     series: [total, ...streams],
     guides,
   });
   const events = of.retransmits ?? of.missing;
   const below = events && chart({
     label: of.retransmits ? "Retransmitted segments in each interval" : "Missing datagrams in each interval",
-    x: { title: "s", format: digits, from: 0 },
-    y: { title: of.retransmits ? "retransmitted segments" : "missing datagrams", format: digits },
+    x: { title: "s", format: tick, from: 0 },
+    y: { title: of.retransmits ? "retransmitted segments" : "missing datagrams", format: tick },
     height: 96,
     series: [{ name: of.retransmits ? "retransmitted" : "missing", tone: "tone-bad", kind: "bars", xs: of.seconds, ys: events.map((value) => Math.max(0, value)) }],
   });
@@ -186,7 +191,7 @@ function timesFigure(all: Times[], delay: string | undefined): HTMLElement {
   const drawn = chart({
     label: `Round-trip times: ${all.map((one) => `${one.title} median ${time(one.quantiles[1]?.[1] ?? 0)}`).join(", ")}`,
     x: { title: "round trip, at most", format: time, log: true },
-    y: { title: "% of the round trips", format: digits, most: 100 },
+    y: { title: "% of the round trips", format: tick, most: 100 },
     series,
   });
   return figure({
@@ -257,17 +262,17 @@ function knee(all: { load: number; arrived: number; lost: number }[], bounds: re
   const { divisor, name } = rateUnit(most);
   const xs = points.map((one) => one.load / divisor);
   const guides = bounds ? [{ name: `${rate(bounds[0])} to ${rate(bounds[1])}`, axis: "x" as const, from: bounds[0] / divisor, to: bounds[1] / divisor }] : [];
-  const x = { title: `load, ${name}`, format: digits, from: 0 };
+  const x = { title: `load, ${name}`, format: tick, from: 0 };
   const arrived = chart({
     label: `What arrived over the load, ${points.length} points${bounds ? `, knee between ${rate(bounds[0])} and ${rate(bounds[1])}` : ""}`,
-    x, y: { title: `arrived, ${name}`, format: digits }, height: 260, guides,
+    x, y: { title: `arrived, ${name}`, format: tick }, height: 260, guides,
     series: [
       { name: "all of the load", tone: "tone-faint", kind: "line", xs: [0, most / divisor], ys: [0, most / divisor] },
       { name: "arrived", tone: "tone-1", kind: "points", xs, ys: points.map((one) => one.arrived / divisor) },
     ],
   });
   const lost = chart({
-    label: "Loss over the load", x, y: { title: "lost, %", format: digits }, height: 130, guides: guides.map((one) => ({ ...one, name: "" })),
+    label: "Loss over the load", x, y: { title: "lost, %", format: tick }, height: 130, guides: guides.map((one) => ({ ...one, name: "" })),
     series: [{ name: "lost", tone: "tone-bad", kind: "points", xs, ys: points.map((one) => 100 * one.lost) }],
   });
   return figure({ title: "Knee", note, chart: h("div", {}, arrived.element, lost.element), table: data, wide: true });

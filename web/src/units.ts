@@ -29,6 +29,11 @@ export function digits(value: number): string {
   return value.toFixed(size >= 100 ? 1 : size >= 1 ? 2 : 3);
 }
 
+/** A tick of an axis: no digits that say nothing. */
+export function tick(value: number): string {
+  return value.toLocaleString("en-US", { maximumSignificantDigits: 6 });
+}
+
 /** `1,234,567`. */
 export function count(value: number): string {
   return value.toLocaleString("en-US", { maximumFractionDigits: 0 });

@@ -1,5 +1,5 @@
 //! Writes records as one page of HTML that needs no network ([`Report`]): what the page shows goes
-//! into it as JSON ([`page`]), and `web/` has the program that draws it. What is computed from
+//! into it as JSON (`html/page.rs`), and `web/` has the program that draws it. What is computed from
 //! several records is an argument.
 
 use std::io::{self, Write};
@@ -13,6 +13,7 @@ mod host;
 mod page;
 mod search;
 mod test;
+mod text_table;
 mod throughput;
 mod traffic;
 mod verdict;

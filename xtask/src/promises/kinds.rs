@@ -15,6 +15,7 @@ mod roots;
 mod schema;
 mod size;
 mod suite;
+mod web;
 
 /// The task that a text between backticks names; none: there is no such kind.
 pub(crate) fn task(span: &str) -> Option<Task> {
@@ -24,7 +25,7 @@ pub(crate) fn task(span: &str) -> Option<Task> {
 /// The task of its kind that a text names.
 type Kind = fn(&str) -> Option<Task>;
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 14] = [
     bench::task,
     board::task,
     conformance::task,
@@ -38,4 +39,5 @@ const KINDS: [Kind; 13] = [
     schema::task,
     size::task,
     suite::task,
+    web::task,
 ];

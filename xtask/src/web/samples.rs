@@ -125,5 +125,5 @@ const REPORTS: [Report; 5] = [
         &[("tests", 5), ("charts", 6), ("circles", 8)],
     ),
     ("compare", "after.json --before before.json", &[("tests", 3), ("intervals", 1)]),
-    ("long", "long.json", &[("charts", 1), ("points", 170_000)]),
+    ("long", "long.json", &[("stamps", 1), ("charts", 1), ("points", 170_000)]),
 ];

@@ -3,7 +3,7 @@
 use measurement::{Attribution, HostEvidence, Profile, TestRecord, Work};
 use serde::Serialize;
 
-use super::page::TextTable;
+use super::text_table::TextTable;
 use super::verdict::host;
 use crate::host::{heading, tables as inventory_tables};
 use crate::verdict;
@@ -14,7 +14,7 @@ pub(super) struct CpuTime {
     title: String,
     host: String,
     cpus: Vec<OneCpu>,
-    work: Vec<Kind>,
+    work: Vec<WorkShare>,
     what_if: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ struct OneCpu {
 }
 
 #[derive(Debug, Serialize)]
-struct Kind {
+struct WorkShare {
     kind: Work,
     name: String,
     share: f64,
@@ -60,7 +60,7 @@ fn cpu_time(attribution: &Attribution) -> CpuTime {
     let mut work: Vec<_> =
         attribution.work.iter().filter(|(kind, _)| **kind != Work::Idle).collect();
     work.sort_by(|(_, one), (_, other)| other.share.total_cmp(&one.share));
-    let kind = |(kind, cost): (&Work, &measurement::verdict::Cost)| Kind {
+    let kind = |(kind, cost): (&Work, &measurement::verdict::Cost)| WorkShare {
         kind: *kind,
         name: kind.to_string(),
         share: cost.share,

@@ -8,7 +8,6 @@ use super::Report;
 use super::comparison::Compared;
 use super::search::Search;
 use super::test::Test;
-use crate::columns::Columns;
 use crate::runs;
 
 /// All data of a page.
@@ -42,24 +41,6 @@ impl Page {
             comparison: report.comparison.map(Compared::new),
             error: report.records.error.as_ref().map(|error| error.message.clone()),
         }
-    }
-}
-
-/// A table of texts, with a line of titles.
-#[derive(Debug, Serialize)]
-pub(super) struct TextTable {
-    name: &'static str,
-    head: Vec<String>,
-    rows: Vec<Vec<String>>,
-}
-
-impl TextTable {
-    /// None: it has no rows.
-    pub(super) fn of(name: &'static str, columns: &Columns) -> Option<Self> {
-        let mut rows = columns.texts();
-        let head = rows.next()?;
-        let rows: Vec<_> = rows.collect();
-        (!rows.is_empty()).then_some(Self { name, head, rows })
     }
 }
 

@@ -144,7 +144,7 @@ fn of_trips(title: &'static str, trips: &RoundTrips) -> Times {
     }
 }
 
-/// What load adds to round trips: `grade B, 1,200 round trips per minute`.
+/// What load adds to round trips: `grade B of the added delay, 1200 round trips per minute`.
 pub(super) fn delay(record: &TestRecord) -> Option<String> {
     let loaded = record.outcome.latency.as_ref()?;
     let grade = loaded.grade.map(|grade| format!("grade {grade} of the added delay"));

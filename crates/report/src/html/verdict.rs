@@ -85,7 +85,7 @@ fn found(finding: &Finding) -> Found {
         certainty: word(finding.certainty),
         text: finding.text.clone(),
         evidence: finding.evidence.clone(),
-        allows: finding.effect.bound().map(|bound| bound.to_string()),
+        allows: finding.effect.bound().map(ToString::to_string),
         remedy: finding.remedy.sentence.clone(),
         commands: finding.remedy.changes.iter().map(command).collect(),
     }
