@@ -26,7 +26,7 @@ pub struct Inventory {
     pub boot: Option<String>,
     /// CPUs by number.
     pub cpus: Vec<Cpu>,
-    /// Memory modules whose speed the firmware reports.
+    /// Memory modules that the firmware describes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<MemoryModule>,
     /// Network interfaces.
@@ -137,12 +137,13 @@ pub struct Cache {
     pub shared: Vec<u32>,
 }
 
-/// A memory module of a host, as its firmware reports it (SMBIOS, DMTF DSP0134, structure type 17).
+/// A memory module of a host, as its firmware describes it: SMBIOS (DMTF DSP0134, structure type
+/// 17), or nodes of LPDDR in the device tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MemoryModule {
-    /// Label of the socket, e.g. `DIMM_A1`.
+    /// Label of the socket, e.g. `DIMM_A1`, or name of the node of the device tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locator: Option<String>,
     /// Memory type, e.g. `DDR4`.

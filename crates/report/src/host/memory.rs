@@ -24,7 +24,11 @@ pub(super) fn table(modules: &[MemoryModule]) -> Columns {
 }
 
 fn cells_of(module: &MemoryModule) -> Vec<Cell> {
-    let speed = module.speed_mtps.or(module.most_mtps);
+    let speed = match (module.speed_mtps, module.most_mtps) {
+        (Some(speed), _) => format!("{speed} MT/s"),
+        (None, Some(most)) => format!("up to {most} MT/s"),
+        (None, None) => String::new(),
+    };
     let slower = match (module.speed_mtps, module.most_mtps) {
         (Some(speed), Some(most)) if speed < most => format!("rated for {most} MT/s"),
         _ => String::new(),
@@ -32,7 +36,7 @@ fn cells_of(module: &MemoryModule) -> Vec<Cell> {
     vec![
         module.kind.clone().unwrap_or_default().into(),
         size(module.bytes).into(),
-        speed.map(|speed| format!("{speed} MT/s")).unwrap_or_default().into(),
+        speed.into(),
         Cell::new(slower, Emphasis::Warning),
     ]
 }
