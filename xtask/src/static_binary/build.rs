@@ -69,11 +69,14 @@ pub(super) fn build_checked(workspace: &Workspace, target: &Target) -> Result<Pa
 /// The compiler of C, which links as well.
 fn set_compiler(build: &mut Command, target: &Target) {
     let compiler = target.compiler();
-    build.env(format!("CC_{}", target.triple.replace('-', "_")), &compiler);
+    let triple = target.triple.replace('-', "_");
+    build.env(format!("CC_{triple}"), &compiler);
+    if !target.is_native() && !target.is_glibc() {
+        build.env(format!("CFLAGS_{triple}"), HEADERS_OF_GLIBC);
+    }
     // Here the usual one links, since musl-gcc asks for an interpreter.
     if !target.is_native() {
-        let linker = target.triple.replace('-', "_").to_uppercase();
-        build.env(format!("CARGO_TARGET_{linker}_LINKER"), &compiler);
+        build.env(format!("CARGO_TARGET_{}_LINKER", triple.to_uppercase()), &compiler);
     }
 }
 
@@ -133,3 +136,7 @@ const OUTLINER: [&str; 2] = [
     "-Cllvm-args=-enable-machine-outliner=always",
     "-Cllvm-args=-machine-outliner-reruns=2",
 ];
+/// Debian's cross compilers have the headers of glibc, also for what is linked with musl. With these
+/// SQLite asks for open64() and the like (feature_test_macros(7), `_FILE_OFFSET_BITS`), which musl
+/// lacks; where a long has 64 bits open() is the same.
+const HEADERS_OF_GLIBC: &str = "-DSQLITE_DISABLE_LFS";
