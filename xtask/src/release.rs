@@ -38,7 +38,8 @@ pub(crate) struct Release {
     #[arg(long)]
     built: bool,
     /// Who maintains the Debian packages, with an address that is read
-    /// [default: the authors that Cargo.toml names, without such an address]
+    /// [default: DEBFULLNAME and DEBEMAIL of the environment, else the authors that Cargo.toml names,
+    /// without such an address]
     #[arg(long, value_name = "NAME <ADDRESS>")]
     maintainer: Option<Maintainer>,
 }
@@ -54,7 +55,11 @@ impl Release {
             dist::build(&workspace, &targets, Contents::Whole)?
         };
         let seconds = seconds(&workspace)?;
-        let maintainer = self.maintainer.unwrap_or_default();
+        let of_environment = || Maintainer::of_environment().map_err(anyhow::Error::msg);
+        let maintainer = self
+            .maintainer
+            .map_or_else(of_environment, Ok)
+            .context("DEBFULLNAME and DEBEMAIL name no maintainer")?;
         let mut made = 0;
         let mut all = Vec::new();
         for (target, binary) in targets.into_iter().zip(&binaries) {

@@ -1,5 +1,6 @@
 //! Who maintains a Debian package: a name and an address (Debian Policy, 5.6.2).
 
+use std::env;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
@@ -15,6 +16,17 @@ impl Default for Maintainer {
     fn default() -> Self {
         let name = env!("CARGO_PKG_AUTHORS").to_owned();
         Self { name, address: "linerate@example.org".to_owned() }
+    }
+}
+
+impl Maintainer {
+    /// Of DEBFULLNAME and DEBEMAIL, which Debian's tools read as well (dch(1)); the default, unless
+    /// both are set.
+    pub(super) fn of_environment() -> Result<Self, &'static str> {
+        match (env::var("DEBFULLNAME"), env::var("DEBEMAIL")) {
+            (Ok(name), Ok(address)) => format!("{name} <{address}>").parse(),
+            _ => Ok(Self::default()),
+        }
     }
 }
 

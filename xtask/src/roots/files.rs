@@ -45,9 +45,11 @@ fn is_note(line: &str) -> bool {
     is_copy || path == "/etc/.pwd.lock" || NOTES.iter().any(|folder| path.starts_with(folder))
 }
 
-const NOTES: [&str; 7] = [
+const NOTES: [&str; 8] = [
     "/root/.local",
     "/var/cache/apt/",
+    // Of dpkg-preconfigure(8).
+    "/var/cache/debconf/tmp.ci",
     "/var/lib/apt/",
     "/var/lib/dpkg/lock",
     "/var/lib/dpkg/triggers/",

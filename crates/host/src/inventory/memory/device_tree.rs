@@ -133,11 +133,10 @@ mod tests {
 
     #[test]
     fn a_channel_has_the_chips_of_all_ranks() {
-        let compatible: Property = ("lpddr-channel0/compatible", b"jedec,lpddr4x-channel\0");
-        let channel = [
-            compatible,
+        // On the first rank two chips of 16 bits side by side.
+        const CHANNEL: [Property; 6] = [
+            ("lpddr-channel0/compatible", b"jedec,lpddr4x-channel\0"),
             ("lpddr-channel0/io-width", &32_u32.to_be_bytes()),
-            // Two chips of 16 bits side by side.
             ("lpddr-channel0/rank@0/density", &4096_u32.to_be_bytes()),
             ("lpddr-channel0/rank@0/io-width", &16_u32.to_be_bytes()),
             ("lpddr-channel0/rank@1/density", &8192_u32.to_be_bytes()),
@@ -149,8 +148,8 @@ mod tests {
             most_mtps: None,
             ..lpddr3()
         };
-        assert_eq!(read(&channel), [module]);
-        assert_eq!(read(&channel[..3]), [], "the width of a chip is not known");
+        assert_eq!(read(&CHANNEL), [module]);
+        assert_eq!(read(&CHANNEL[..3]), [], "the width of a chip is not known");
     }
 
     #[test]
