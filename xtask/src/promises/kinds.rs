@@ -6,6 +6,7 @@ mod bench;
 mod board;
 mod conformance;
 mod cross;
+mod exports;
 mod faults;
 mod fuzz;
 mod proof;
@@ -25,11 +26,12 @@ pub(crate) fn task(span: &str) -> Option<Task> {
 /// The task of its kind that a text names.
 type Kind = fn(&str) -> Option<Task>;
 
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 15] = [
     bench::task,
     board::task,
     conformance::task,
     cross::task,
+    exports::task,
     faults::task,
     fuzz::task,
     proof::task,

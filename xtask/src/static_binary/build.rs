@@ -132,10 +132,8 @@ const PROFILE: &str = "dist";
 const LINKER: [&str; 3] = ["-Wl,--no-eh-frame-hdr", "-Wl,-z,pack-relative-relocs", "-Wl,--icf=all"];
 /// Sequences of instructions that are alike become functions. Other targets of LLVM do so by
 /// themselves where code is to be small.
-const OUTLINER: [&str; 2] = [
-    "-Cllvm-args=-enable-machine-outliner=always",
-    "-Cllvm-args=-machine-outliner-reruns=2",
-];
+const OUTLINER: [&str; 2] =
+    ["-Cllvm-args=-enable-machine-outliner=always", "-Cllvm-args=-machine-outliner-reruns=2"];
 /// Debian's cross compilers have the headers of glibc, also for what is linked with musl. With these
 /// SQLite asks for open64() and the like (feature_test_macros(7), `_FILE_OFFSET_BITS`), which musl
 /// lacks; where a long has 64 bits open() is the same.

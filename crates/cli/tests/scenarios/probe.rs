@@ -47,7 +47,7 @@ fn no_other_host_and_no_longer_test_than_allowed() {
     let probe = Probe::start(&server.address.to_string(), "--max-time 1s");
     let target = server.address;
     for (query, status) in [
-        ("".to_owned(), "400"),
+        (String::new(), "400"),
         ("target=127.0.0.1:1".to_owned(), "403"),
         ("target=localhost".to_owned(), "403"),
         (format!("target={target}&time=2s"), "400"),

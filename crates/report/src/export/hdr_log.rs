@@ -41,7 +41,7 @@ impl Export for HdrLog {
             ["StartTimestamp", "Interval_Length", "Interval_Max", "Interval_Compressed_Histogram"];
         writeln!(out, "{}", keys.map(|key| format!("\"{key}\"")).join(","))?;
         for row in &rows {
-            let since = (since_epoch(row).unwrap_or(first) - first).as_secs_f64();
+            let since = since_epoch(row).unwrap_or(first).saturating_sub(first).as_secs_f64();
             for (tag, trips) in distributions(row) {
                 let length = trips.span.as_secs_f64();
                 let largest = trips.histogram.last().map_or(0, |(nanos, _)| *nanos);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use jiff::Timestamp;
 use measurement::RecordSet;
 
 use super::{Audience, Export};
@@ -29,7 +30,7 @@ impl Export for Influx {
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         for row in results::rows(&records.records) {
             let tags = tags(&row);
-            let started = row.started().map(|started| started.as_nanosecond());
+            let started = row.started().map(Timestamp::as_nanosecond);
             write_point(out, ("linerate_test", &tags), &fields(&row), started)?;
             for interval in row.intervals().iter().flat_map(|one| &one.intervals) {
                 let fields = [

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use jiff::Timestamp;
 use measurement::{RecordSet, RoundTrips, Stamp};
 
 use super::{Audience, Export};
@@ -29,7 +30,7 @@ impl Export for OpenMetrics {
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         let rows: Vec<_> = results::rows(&records.records).into_iter().map(Row::new).collect();
         if let Some(success) = success(records) {
-            write!(out, "{RUN_SUCCESS}{success}\n")?;
+            writeln!(out, "{RUN_SUCCESS}{success}")?;
         }
         for family in FAMILIES {
             let samples: String = rows.iter().map(|row| (family.samples)(family, row)).collect();
@@ -102,9 +103,7 @@ const FAMILIES: &[Family] = &[
         unit: "seconds",
         kind: "gauge",
         help: "When the test started, since the epoch.",
-        samples: |family, row| {
-            family.value(row, row.result.started().map(|started| started.as_second()))
-        },
+        samples: |family, row| family.value(row, row.result.started().map(Timestamp::as_second)),
     },
     Family {
         name: "linerate_test_rate_bits_per_second",

@@ -20,7 +20,7 @@ struct Node<'a> {
     path: String,
 }
 
-impl<'a> Node<'a> {
+impl Node<'_> {
     /// None: the node is no memory, or no size is known.
     fn module(&self) -> Option<MemoryModule> {
         let kind = self.kind()?;
