@@ -76,7 +76,7 @@ mod tests {
     fn between_its_points_a_curve_is_straight() {
         let curve = curve(&[(100, 100), (200, 120), (400, 60)]).expect("ascending");
         let delivered = |offered: f64| curve.share(offered) * offered;
-        assert_eq!([0.0, 50.0, 100.0].map(|rate| curve.share(rate)), [1.0; 3]);
+        assert!([0.0, 50.0, 100.0].iter().all(|rate| curve.share(*rate) > 1.0 - 1e-9));
         for (offered, expected) in [(150.0, 110.0), (200.0, 120.0), (300.0, 90.0), (800.0, 60.0)] {
             assert!((delivered(offered) - expected).abs() < 1e-9, "{offered}");
         }
