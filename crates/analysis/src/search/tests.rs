@@ -81,7 +81,7 @@ fn a_queue_that_one_late_cpu_seems_to_fill_is_no_bound() {
             let share = if trial.purpose == TrialPurpose::Ramp { 0.3 } else { 0.1 };
             if hits < 2 && rng.f64() < share {
                 hits += 1;
-                trial.delay += Duration::from_micros(5_000);
+                trial.delay += Duration::from_millis(5);
             }
             trial
         });
