@@ -74,7 +74,7 @@ pub(super) fn instead(command: &str, option: &str) -> Option<String> {
     }
     let own = super::command();
     let of_test = own.find_subcommand(TEST).and_then(|test| named(test, option));
-    if let (LATENCY | SEARCH | DIAGNOSE, Some(arg)) = (command, of_test) {
+    if let (LATENCY | SEARCH | LADDER | DIAGNOSE, Some(arg)) = (command, of_test) {
         return Some(format!("type linerate test HOST {}", typed(arg, option)));
     }
     let theirs = Iperf3Flags::command();
@@ -82,10 +82,10 @@ pub(super) fn instead(command: &str, option: &str) -> Option<String> {
     let (heading, typed) = (arg.get_help_heading().unwrap_or_default(), typed(arg, option));
     Some(match (command, heading) {
         (SERVE, "Client only") => format!("that is for clients: type linerate test HOST {typed}"),
-        (TEST | LATENCY | SEARCH | DIAGNOSE, "Server only") => {
+        (TEST | LATENCY | SEARCH | LADDER | DIAGNOSE, "Server only") => {
             format!("that is for servers: type linerate iperf3 -s {typed}")
         }
-        (TEST | LATENCY | SEARCH | DIAGNOSE, _) => {
+        (TEST | LATENCY | SEARCH | LADDER | DIAGNOSE, _) => {
             format!("that is an option of iperf3: type linerate iperf3 -c HOST {typed}")
         }
         (SERVE, _) => format!("that is an option of iperf3: type linerate iperf3 -s {typed}"),
@@ -136,10 +136,11 @@ const NAMES: [(&str, &[&str]); 7] = [
 ];
 
 /// Options of iperf3 that ask for what is always so here: the command, their names.
-const NO_EFFECT: [(&str, &str, Option<char>); 7] = [
+const NO_EFFECT: [(&str, &str, Option<char>); 8] = [
     (TEST, "forceflush", None),
     (LATENCY, "forceflush", None),
     (SEARCH, "forceflush", None),
+    (LADDER, "forceflush", None),
     (SEARCH, "udp", Some('u')),
     (SERVE, "forceflush", None),
     (SERVE, "server", Some('s')),
@@ -158,12 +159,12 @@ const INSTEAD: &[(&[&str], &[&str], &str)] = &[
         "type --max-rate for a highest load",
     ),
     (&[SEARCH], &["--bidir"], "type -R for the other direction; both at once have no one load"),
-    (&[LATENCY, SEARCH, DIAGNOSE], &["-f"], "units follow the size; type --json for bit/s"),
+    (&[LATENCY, SEARCH, LADDER, DIAGNOSE], &["-f"], "units follow the size; type --json for bit/s"),
     (&[TEST], &["-d", "--debug", "--dualtest"], "type --bidir for both directions, -v for details"),
     (&[TEST], &["-r", "--tradeoff"], "leave it out: without --bidir directions run in turn"),
     (&[TEST], &["--gsro"], "type --engine gso,gro"),
     (&[TEST], &["--skip-rx-copy"], "type --engine msg-trunc"),
-    (&[TEST, LATENCY, SEARCH], &["-T", "--title", "--extra-data"], "type --tag title=TEXT"),
+    (&[TEST, LATENCY, SEARCH, LADDER], &["-T", "--title", "--extra-data"], "type --tag title=TEXT"),
     (
         &[TEST, LATENCY, SEARCH],
         &["-A", "--affinity"],

@@ -11,7 +11,6 @@ fn a_page_has_the_tests_and_what_was_typed_as_text() {
     let server = Server::start();
     test(&server, &format!("--udp --send -b 20M -t 500ms -o {}", record.display()))
         .assert_ran_to_its_end();
-    server.finish();
     let title = "--title=</script><b>";
     let words = format!("report {0} --before {0} -o {1} {title}", record.display(), page.display());
     run(linerate(&words)).assert_success();
