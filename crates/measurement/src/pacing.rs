@@ -168,6 +168,6 @@ mod tests {
         assert!(Pacing::ALL.iter().all(|pacing| Pacing::named(pacing.name()) == Some(*pacing)));
         assert_eq!(Pacing::named("fast"), None);
         let json = serde_json::to_string(&Pacing::ALL).expect("serialises");
-        assert_eq!(json, r#"["smooth","even","repay"]"#);
+        assert_eq!(json, r#"["smooth","even","repay","average"]"#);
     }
 }
