@@ -6,11 +6,11 @@ use libfuzzer_sys::fuzz_target;
 use linerate_fuzz::memory;
 
 /// The program's own file: the program is no library.
-#[path = "../../crates/cli/src/http/message.rs"]
+#[path = "../../crates/cli/src/http/request.rs"]
 #[expect(dead_code, reason = "answers are not read from anybody")]
-mod message;
+mod request;
 
-use message::{Asked, Request};
+use request::{Asked, Request};
 
 fuzz_target!(|bytes: &[u8]| memory::bounded(bytes.len(), || judge(bytes)));
 

@@ -13,12 +13,14 @@ use anyhow::{Context, anyhow};
 use linux::event::EventFd;
 use linux::poll::{PollFd, wait};
 
+mod answer;
 mod exchange;
-mod message;
+mod request;
 
 use exchange::Exchange;
 
-pub(crate) use message::{Answer, Form, Request, TEXT, Wants};
+pub(crate) use answer::{Answer, TEXT};
+pub(crate) use request::{Form, Request, Wants};
 
 /// The pages of a service, and its answers to requests.
 pub(crate) trait Pages: Send {

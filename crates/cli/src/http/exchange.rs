@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use linux::poll::PollFd;
 
-use super::message::{Answer, Asked, Request, Wants};
+use super::answer::Answer;
+use super::request::{Asked, Request, Wants};
 use super::{Pages, Reply};
 
 /// A connection of an HTTP client, on a socket that does not block.
