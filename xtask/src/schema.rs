@@ -36,6 +36,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
 
 fn files() -> [File; 6] {
     [
+        file("docs/schema/ab.json", measurement::schema::ab()),
         file("docs/schema/ladder.json", measurement::schema::ladder()),
         file("docs/schema/record.json", measurement::schema::record()),
         file("docs/schema/records.json", measurement::schema::record_set()),

@@ -6,6 +6,7 @@
 
 mod effect;
 mod pairs;
+mod sequential;
 mod settings;
 mod student;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use std::collections::BTreeSet;
 use measurement::comparison::{Comparison, EffectSize, Method, RowComparison, Side};
 use measurement::{Figure, Quantity, Stamp, TestRecord};
 
+pub use sequential::{AB_CONFIDENCE, Look, mean_rate, remarks};
 pub use versions::{Point, by_version};
 
 /// Compares the runs `before` a change with those `after` it, in rows with the same title. Runs

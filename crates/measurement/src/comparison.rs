@@ -1,7 +1,7 @@
 //! What came of a comparison of two sets of records ([`Comparison`]), and of one series of runs by
 //! version ([`Versions`]). Data only: `analysis` computes it, `report` prints it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::figure::Quantity;
 
@@ -84,17 +84,19 @@ pub enum Method {
 }
 
 /// How large a difference is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectSize {
     /// What is after, by what was before.
     pub ratio: f64,
     /// Interval of that ratio; none: there are too few runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interval: Option<RatioInterval>,
 }
 
 /// A confidence interval of a ratio.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RatioInterval {
     /// Its lower end.
     pub low: f64,

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod alternation;
 pub mod bound;
 pub mod bufferbloat;
 pub mod comparison;
@@ -51,6 +52,7 @@ pub mod verdict;
 
 pub use bound::{Bound, Effect};
 pub use bufferbloat::Bufferbloat;
+pub use alternation::{AbFinding, AbRecord, AbRule, AbSide};
 pub use comparison::Comparison;
 pub use course::Course;
 pub use delay_variation::DelayVariation;

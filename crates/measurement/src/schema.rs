@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
+use crate::alternation::AbRecord;
 use crate::engine::EngineName;
 use crate::ladder::LadderRecord;
 use crate::record::{RecordSet, TestRecord};
@@ -26,6 +27,11 @@ pub fn record_set() -> serde_json::Value {
 /// JSON Schema of [`RunEvent`], a line of the output format `json-stream`.
 pub fn run_event() -> serde_json::Value {
     schemars::schema_for!(RunEvent<'_>).to_value()
+}
+
+/// JSON Schema of [`AbRecord`].
+pub fn ab() -> serde_json::Value {
+    schemars::schema_for!(AbRecord).to_value()
 }
 
 /// JSON Schema of [`LadderRecord`].
