@@ -34,7 +34,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     generated::check(root, &files(), "schema")
 }
 
-fn files() -> [File; 6] {
+fn files() -> [File; 7] {
     [
         file("docs/schema/ab.json", measurement::schema::ab()),
         file("docs/schema/ladder.json", measurement::schema::ladder()),
@@ -72,7 +72,7 @@ mod tests {
             schema["title"].clone()
         });
         let names =
-            ["LadderRecord", "TestRecord", "RecordSet", "SearchRecord", "SearchEvent", "RunEvent"];
+            ["AbRecord", "LadderRecord", "TestRecord", "RecordSet", "SearchRecord", "SearchEvent", "RunEvent"];
         assert_eq!(titles, names);
     }
 }

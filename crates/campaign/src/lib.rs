@@ -13,7 +13,9 @@ mod runner;
 pub mod search;
 
 pub use analysis::Requirements;
-pub use analysis::comparison::{Point, by_version, compare};
+pub use analysis::comparison::{
+    AB_CONFIDENCE, Look, Point, by_version, compare, mean_rate, remarks,
+};
 pub use analysis::ladder::{latency as ladder_latency, rungs};
 pub use analysis::search::SearchLimits;
 pub use diagnose::{diagnose, rules};

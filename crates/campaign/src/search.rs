@@ -1,5 +1,5 @@
-//! Strategies that decide from the tests so far which test is run next: [`Repeat`], [`Fastest`],
-//! [`Sweep`], [`Decide`] and [`Throughput`]. They do no I/O; [`Runner::search`](crate::Runner::search)
+//! Strategies that decide from the tests so far which test is run next: [`Repeat`], [`Alternate`],
+//! [`Fastest`], [`Sweep`], [`Decide`] and [`Throughput`]. They do no I/O; [`Runner::search`](crate::Runner::search)
 //! runs the tests.
 //!
 //! A new strategy is one file in this folder and one line in the list below.
@@ -12,6 +12,7 @@ use measurement::{RateSearch, RecordSet, TestPlan, TestRecord, Transport};
 use session::SessionError;
 use session::client::Watching;
 
+mod alternate;
 mod decide;
 mod engines;
 mod fastest;
@@ -20,6 +21,7 @@ mod repeat;
 mod sweep;
 mod throughput;
 
+pub use alternate::{Alternate, Pairs};
 pub use decide::Decide;
 pub use fastest::Fastest;
 pub use repeat::Repeat;

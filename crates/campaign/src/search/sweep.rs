@@ -79,7 +79,7 @@ fn is_over(done: &[Trial]) -> bool {
 }
 
 /// Whether what ended a test would end the next one too.
-fn ends_all(trial: &Trial) -> bool {
+pub(super) fn ends_all(trial: &Trial) -> bool {
     match &trial.result {
         Ok(record) => record.outcome.ending == Ending::Interrupted,
         Err(error) => {
