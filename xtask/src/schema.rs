@@ -71,8 +71,15 @@ mod tests {
             let schema: Value = serde_json::from_str(&file.text).expect("it is JSON");
             schema["title"].clone()
         });
-        let names =
-            ["AbRecord", "LadderRecord", "TestRecord", "RecordSet", "SearchRecord", "SearchEvent", "RunEvent"];
+        let names = [
+            "AbRecord",
+            "LadderRecord",
+            "TestRecord",
+            "RecordSet",
+            "SearchRecord",
+            "SearchEvent",
+            "RunEvent",
+        ];
         assert_eq!(titles, names);
     }
 }

@@ -1,5 +1,6 @@
 //! One module per command.
 
+pub(crate) mod ab;
 pub(crate) mod calc;
 pub(crate) mod capture;
 pub(crate) mod compare;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{ArgGroup, ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
+mod ab;
 mod brief;
 mod c_numbers;
 mod calc;
@@ -53,6 +54,7 @@ mod values;
 use refusal::Place;
 use server::SERVER;
 
+pub(crate) use ab::AbFlags;
 pub(crate) use calc::{
     CalcFlags, Calculation, FragmentsFlags, GoodputFlags, Mtus, PacketsFlags, TsoFlags,
 };
@@ -134,6 +136,9 @@ impl Arguments {
             (Command::Ladder(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Ladder(Box::new(flags)))
             }
+            (Command::Ab(flags), Some((_, matches))) => {
+                flags.settle(matches).map(|flags| Command::Ab(Box::new(flags)))
+            }
             (Command::Sweep(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Sweep(Box::new(flags)))
             }
@@ -170,7 +175,7 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
     if has(&command, "quiet") && has(&command, "verbose") {
         command = command.mut_arg("quiet", |arg| arg.conflicts_with("verbose"));
     }
-    if matches!(command.get_name(), "test" | "latency" | "search" | "sweep" | "ladder") {
+    if matches!(command.get_name(), "test" | "latency" | "search" | "sweep" | "ladder" | "ab") {
         let usage = format!("linerate {} [OPTIONS] <HOST[:PORT]>", command.get_name());
         command = command.group(ArgGroup::new(SERVER).required(true)).override_usage(usage);
     }
@@ -182,6 +187,12 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
         }
         command =
             command.override_usage("linerate sweep [OPTIONS] --over <AXIS[=LIST]> <HOST[:PORT]>");
+    }
+    if command.get_name() == "ab" {
+        for without_effect in ["repeat", "fastest", "unit"] {
+            command = command.mut_arg(without_effect, |arg| arg.hide(true));
+        }
+        command = command.override_usage("linerate ab [OPTIONS] --b <OPTIONS> <HOST[:PORT]>");
     }
     if command.get_name() == "diagnose" {
         // Only who types a host wants traffic.
@@ -206,6 +217,8 @@ pub(crate) enum Command {
     Search(Box<SearchFlags>),
     /// Test over rates, sizes, streams, ..., and draw the curve
     Sweep(Box<SweepFlags>),
+    /// Compare two settings in turn until it is decided which is faster
+    Ab(Box<AbFlags>),
     /// Measure layer by layer, from the link to an application
     Ladder(Box<LadderFlags>),
     /// Plant a fault, name it, fix it and prove it, on hosts of its own

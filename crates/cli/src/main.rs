@@ -67,6 +67,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Latency(flags) => commands::latency::run(&flags),
         Command::Search(flags) => commands::search::run(&flags),
         Command::Ladder(flags) => commands::ladder::run(&flags),
+        Command::Ab(flags) => commands::ab::run(&flags),
         Command::Sweep(mut flags) => commands::sweep::run(&mut flags),
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Diagnose(flags) => commands::diagnose::run(&flags),

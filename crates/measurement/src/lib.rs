@@ -50,9 +50,9 @@ pub mod units;
 mod values;
 pub mod verdict;
 
+pub use alternation::{AbFinding, AbRecord, AbRule, AbSide};
 pub use bound::{Bound, Effect};
 pub use bufferbloat::Bufferbloat;
-pub use alternation::{AbFinding, AbRecord, AbRule, AbSide};
 pub use comparison::Comparison;
 pub use course::Course;
 pub use delay_variation::DelayVariation;

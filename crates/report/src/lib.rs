@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ab;
 mod columns;
 pub mod comparison;
 pub mod diagnosis;

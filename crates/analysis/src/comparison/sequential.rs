@@ -78,9 +78,8 @@ fn most(rule: &AbRule) -> usize {
 /// What the interval takes no account of, a sentence each: a drift of both sides, and rates on two
 /// levels.
 pub fn remarks(pairs: &[(f64, f64)]) -> Vec<String> {
-    let logarithms = |side: fn(&(f64, f64)) -> f64| {
-        pairs.iter().map(|pair| side(pair).ln()).collect::<Vec<_>>()
-    };
+    let logarithms =
+        |side: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| side(pair).ln()).collect::<Vec<_>>();
     let (a, b) = (logarithms(|pair| pair.0), logarithms(|pair| pair.1));
     let both: Vec<_> = a.iter().zip(&b).map(|(a, b)| f64::midpoint(*a, *b)).collect();
     let levels = [("A", &a), ("B", &b)].into_iter().filter_map(|(name, side)| levels(name, side));

@@ -170,7 +170,10 @@ mod tests {
         let labels: Vec<_> = set.records.iter().map(|record| record.tags["ab"] == "B").collect();
         assert_eq!(labels, order[2..]);
         assert!((1..100).all(|seed| (12..=52).contains(&first(seed))));
-        assert_eq!(*alternate.pairs(), Pairs { counting: vec![(1_000.0, 1_100.0); 4], left_out: 0 });
+        assert_eq!(
+            *alternate.pairs(),
+            Pairs { counting: vec![(1_000.0, 1_100.0); 4], left_out: 0 }
+        );
     }
 
     #[test]
@@ -179,7 +182,11 @@ mod tests {
         let (done, end) = run(&mut search(2), |_| {
             calls += 1;
             // The third run that counts, and so the second pair.
-            Ok(if calls == 5 { ended(Ending::Failed { error: "cut".to_owned() }) } else { rate(1_000) })
+            Ok(if calls == 5 {
+                ended(Ending::Failed { error: "cut".to_owned() })
+            } else {
+                rate(1_000)
+            })
         });
         assert_eq!((done.len(), end), (2 + 2 * 5, Next::Done));
         let (done, _) = run(&mut search(2), |_| Ok(rate(0)));

@@ -68,8 +68,19 @@ const WITHOUT_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{options}{after-hel
 const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-help}";
 
 /// Commands for which a screen has no room: `--help` alone lists them.
-const SELDOM: [&str; 10] =
-    ["ladder", "calc", "show", "tag", "export", "probe", "host", "capture", "completions", "man"];
+const SELDOM: [&str; 11] = [
+    "ladder",
+    "ab",
+    "calc",
+    "show",
+    "tag",
+    "export",
+    "probe",
+    "host",
+    "capture",
+    "completions",
+    "man",
+];
 
 const SCREENS: [Screen; 8] = [
     Screen {

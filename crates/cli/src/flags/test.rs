@@ -268,7 +268,7 @@ impl TestFlags {
     }
 
     /// One row, TCP from here, where no option says otherwise.
-    fn settle_rows_as_iperf3(&mut self) {
+    pub(super) fn settle_rows_as_iperf3(&mut self) {
         let rows = &mut self.rows;
         let engines = &self.stream.engine;
         let is_of_datagrams = self.stream.pacing == Some(Pacing::Even)

@@ -1,0 +1,162 @@
+//! Writes the record of an A/B test: both settings with their rates, and what the pairs show.
+
+use std::io::{self, Write};
+
+use measurement::comparison::{EffectSize, RatioInterval};
+use measurement::{AbFinding, AbRecord, AbSide};
+
+use crate::columns::{Cell, Columns, Emphasis, paint};
+use crate::screen::{labelled, sentence};
+
+/// Writes `record` as text of at most `width` columns where words allow it.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write(record: &AbRecord, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", head(record))?;
+    writeln!(out)?;
+    sides(record).write(out, INDENT)?;
+    writeln!(out)?;
+    let emphasis = match record.finding {
+        AbFinding::Faster | AbFinding::Slower | AbFinding::Equivalent => Emphasis::Good,
+        AbFinding::NotShown | AbFinding::TooFew => Emphasis::Warning,
+    };
+    let mut lines = labelled("RESULT", emphasis, &format!("{}.", result(record)), width);
+    for note in notes(record) {
+        lines.extend(labelled("NOTE", Emphasis::Warning, &format!("{}.", sentence(&note)), width));
+    }
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// `linerate  10.0.0.1 -> 10.0.0.2   A/B test, TCP send, 12 of at most 20 pairs`.
+fn head(record: &AbRecord) -> String {
+    let ends = record
+        .peer
+        .as_ref()
+        .map(|peer| format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip()));
+    let name = paint("linerate", Emphasis::Strong);
+    let (row, most) = (record.a.plan.row(), record.rule.most_pairs);
+    format!(
+        "{name}  {}A/B test, {row}, {} of at most {most} pairs",
+        ends.unwrap_or_default(),
+        record.pairs
+    )
+}
+
+fn sides(record: &AbRecord) -> Columns {
+    let mut columns = Columns::default();
+    let titles = ["", "options", "mean rate"];
+    columns.push(titles.map(|title| Cell::new(title, Emphasis::Faint)).to_vec());
+    for (name, side) in [("A", &record.a), ("B", &record.b)] {
+        let AbSide { options, rate, .. } = side;
+        let options = if options.is_empty() { "-" } else { options };
+        let rate = rate.map_or("-".to_owned(), |rate| rate.to_string());
+        columns.push(vec![name.into(), options.into(), Cell::new(rate, Emphasis::Strong)]);
+    }
+    columns
+}
+
+/// `B is 5.2 % faster than A (interval +3.1 % to +7.4 %, confidence 95 %)`.
+fn result(record: &AbRecord) -> String {
+    let confidence = record.rule.confidence * 100.0;
+    let Some(EffectSize { ratio, interval: Some(interval) }) = record.effect else {
+        return "Too few pairs for an interval: at least three have to count".to_owned();
+    };
+    let between = format!("interval {}, confidence {confidence:.0} %", range(interval));
+    let size = percent(ratio);
+    let size = size.trim_start_matches(['+', '-']);
+    match record.finding {
+        AbFinding::Faster => format!("B is {size} faster than A ({between})"),
+        AbFinding::Slower => format!("B is {size} slower than A ({between})"),
+        AbFinding::Equivalent => {
+            let margin = record.rule.margin_ratio * 100.0;
+            format!("B and A differ by less than {margin} % ({between})")
+        }
+        AbFinding::NotShown | AbFinding::TooFew => {
+            let widest = interval.widest() * 100.0;
+            format!("No difference shown within ±{widest:.1} % ({between})")
+        }
+    }
+}
+
+fn notes(record: &AbRecord) -> Vec<String> {
+    let mut notes = record.notes.clone();
+    if record.repeated > 0 {
+        let pairs =
+            if record.repeated == 1 { "1 pair" } else { &format!("{} pairs", record.repeated) };
+        notes.push(format!("{pairs} did not count, since a run failed or is INVALID"));
+    }
+    notes
+}
+
+/// `+3.1 % to +7.4 %`.
+fn range(interval: RatioInterval) -> String {
+    format!("{} to {}", percent(interval.low), percent(interval.high))
+}
+
+/// `+5.2 %` for 1.052.
+fn percent(ratio: f64) -> String {
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+const INDENT: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use measurement::alternation::AbSchema;
+    use measurement::plan::PlanDraft;
+    use measurement::{AbRule, BitRate, Direction, Transport};
+
+    use super::*;
+
+    fn record(finding: AbFinding, ratio: f64, low: f64, high: f64) -> AbRecord {
+        let plan = PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan");
+        let side = |options: &str, mbps: u64| AbSide {
+            options: options.to_owned(),
+            plan: plan.clone(),
+            rate: Some(BitRate::from_bits_per_second(mbps * 1_000_000)),
+        };
+        AbRecord {
+            schema: AbSchema::V1,
+            linerate: "0.1.0".to_owned(),
+            tags: BTreeMap::new(),
+            environment: None,
+            peer: None,
+            a: side("", 904),
+            b: side("-w 4M", 950),
+            rule: AbRule { most_pairs: 20, margin_ratio: 0.02, confidence: 0.95 },
+            seed: 1,
+            pairs: 10,
+            repeated: 1,
+            finding,
+            effect: Some(EffectSize { ratio, interval: Some(RatioInterval { low, high }) }),
+            notes: Vec::new(),
+            records: Vec::new(),
+            error: None,
+        }
+    }
+
+    #[test]
+    fn what_pairs_show_is_one_sentence() {
+        let texts = [
+            (AbFinding::Faster, 1.051, 1.03, 1.073),
+            (AbFinding::Slower, 0.95, 0.93, 0.97),
+            (AbFinding::Equivalent, 1.001, 0.99, 1.012),
+            (AbFinding::NotShown, 1.01, 0.97, 1.05),
+        ]
+        .map(|(finding, ratio, low, high)| result(&record(finding, ratio, low, high)));
+        insta::assert_snapshot!(texts.join("\n"));
+    }
+
+    #[test]
+    fn an_ab_test_fits_a_terminal() {
+        let mut out = Vec::new();
+        write(&record(AbFinding::Faster, 1.051, 1.03, 1.073), 80, &mut out).expect("a vector");
+        let text = anstream::adapter::strip_bytes(&out).into_vec();
+        let text = String::from_utf8(text).expect("text");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+}
