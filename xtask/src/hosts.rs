@@ -84,17 +84,19 @@ impl<'a> Testbed<'a> {
 
     /// A command of the client's host: `linerate test` with these words behind it.
     pub(crate) fn client(&self, words: &str) -> Command {
-        let mut command = self.near().command(&self.under_test.program);
-        command.args(["test", &self.address().to_string(), "--json", "--quiet"]);
-        command.args(words.split_whitespace());
-        clean(&mut command);
-        command
+        self.linerate("test", words)
     }
 
     /// A command of the client's host: `linerate search` with these words behind it.
     pub(crate) fn search(&self, words: &str) -> Command {
+        self.linerate("search", words)
+    }
+
+    /// A command of the client's host: a command of linerate that tests against the server, with
+    /// these words behind it.
+    pub(crate) fn linerate(&self, name: &str, words: &str) -> Command {
         let mut command = self.near().command(&self.under_test.program);
-        command.args(["search", &self.address().to_string(), "--json", "--quiet"]);
+        command.args([name, &self.address().to_string(), "--json", "--quiet"]);
         command.args(words.split_whitespace());
         clean(&mut command);
         command

@@ -3,6 +3,7 @@
 //! Each case has hosts of its own (crate `lab`), on which one thing is wrong and witnesses of
 //! the kernel, or of iptables, tell how much.
 
+mod ab;
 mod attribution;
 mod comparison;
 mod cost;
@@ -44,6 +45,8 @@ enum What {
     Ledger,
     /// Where CPU time went has a name for every way that data go, and to look costs little
     Attribution,
+    /// A/B tests find a difference where there is one, and only there
+    Ab,
     /// Comparisons of the same show no difference
     Comparison,
     /// What it costs to watch the hosts
@@ -84,6 +87,7 @@ impl Proof {
         match self.what {
             What::Ledger => verdict("ledger", &ledger::run(&under_test)?),
             What::Attribution => verdict("attribution", &attribution::run(&under_test)?),
+            What::Ab => ab::run(&under_test),
             What::Comparison => comparison::run(&under_test),
             What::Cost => cost::run(&under_test),
             What::Forwarder => verdict("forwarder", &forwarder::run(&under_test)?),

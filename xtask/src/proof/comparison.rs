@@ -41,7 +41,7 @@ pub(super) fn run(under_test: &UnderTest) -> Result<String> {
 }
 
 /// The chance of `count` or more of `trials`, each with the same chance (binomial distribution).
-fn as_many(count: u32, trials: u32, chance: f64) -> f64 {
+pub(super) fn as_many(count: u32, trials: u32, chance: f64) -> f64 {
     let fewer: f64 = (0..count).map(|each| exactly(each, trials, chance)).sum();
     1.0 - fewer
 }
@@ -52,7 +52,7 @@ fn exactly(count: u32, trials: u32, chance: f64) -> f64 {
 }
 
 /// The chances that `count` of `trials` leave open with 95 % (Clopper and Pearson, 1934).
-fn bounds(count: u32, trials: u32) -> (f64, f64) {
+pub(super) fn bounds(count: u32, trials: u32) -> (f64, f64) {
     let least = solve(|chance| as_many(count, trials, chance) >= 0.025);
     let most = solve(|chance| 1.0 - as_many(count + 1, trials, chance) <= 0.025);
     (if count == 0 { 0.0 } else { least }, if count == trials { 1.0 } else { most })

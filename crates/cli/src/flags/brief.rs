@@ -82,7 +82,7 @@ const SELDOM: [&str; 11] = [
     "man",
 ];
 
-const SCREENS: [Screen; 8] = [
+const SCREENS: [Screen; 9] = [
     Screen {
         command: "",
         usage: "linerate <COMMAND> [OPTIONS]",
@@ -225,6 +225,27 @@ Examples:
   linerate search 10.0.0.2 --loss 0 --width 2%
   linerate search 10.0.0.2 --tcp -R
 All options: linerate search --help",
+    },
+    Screen {
+        command: "ab",
+        usage: "linerate ab <HOST[:PORT]> --b <OPTIONS> [OPTIONS]",
+        options: &[
+            ("a", "Options of A alone [default: none]"),
+            ("b", "Options of B alone, e.g. '-w 4M -C bbr'"),
+            ("pairs", "Pairs at which it ends undecided [default: 20]"),
+            ("margin", "Difference that does not matter [default: 2%]"),
+            ("time", "Time of each test [default: 2s]"),
+            ("udp", "UDP, with -b RATE, in place of TCP"),
+            ("receive", "From the server to here"),
+            ("json", "Print the record as JSON; -o FILE: to a file, too"),
+            ("quiet", "No progress"),
+        ],
+        examples: "\
+Examples:
+  linerate ab 10.0.0.2 --b '-w 4M'
+  linerate ab 10.0.0.2 --a '-C cubic' --b '-C bbr' -R
+  linerate ab 10.0.0.2 --b '-P 8' --margin 5%
+All options: linerate ab --help",
     },
     Screen {
         command: "ladder",

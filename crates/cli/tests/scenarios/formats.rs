@@ -357,6 +357,7 @@ fn help_is_for_people() {
         "search",
         "sweep",
         "ladder",
+        "ab",
         "demo",
         "calc",
         "diagnose",

@@ -231,7 +231,7 @@ fn variables_that_need_a_host_mean_nothing_without_one() {
 
 #[test]
 fn short_help_fits_a_screen_and_names_options_that_there_are() {
-    for name in ["", "test", "search", "sweep", "ladder", "serve", "diagnose", "latency"] {
+    for name in ["", "test", "search", "sweep", "ladder", "ab", "serve", "diagnose", "latency"] {
         let mut command = linerate(&format!("{name} -h"));
         command.env("COLUMNS", "80");
         let finished = run(command);
@@ -248,9 +248,10 @@ fn short_help_fits_a_screen_and_names_options_that_there_are() {
 
 #[test]
 fn each_command_has_a_manual_page() {
-    for command in
-        ["test", "serve", "latency", "search", "ladder", "diagnose", "explain", "iperf3", "man"]
-    {
+    for command in [
+        "test", "serve", "latency", "search", "ladder", "ab", "diagnose", "explain", "iperf3",
+        "man",
+    ] {
         let page = run(linerate(&format!("man {command}")));
         page.assert_success();
         page.assert_prints(&[&format!(".TH linerate-{command} 1"), ".SH EXAMPLES", ".SH NAME"]);

@@ -9,6 +9,7 @@
 #[path = "../support/mod.rs"]
 mod shared;
 
+mod ab;
 mod calc;
 mod demo;
 mod diagnose;
