@@ -110,6 +110,7 @@ mod tests {
     use measurement::{AbRule, BitRate, Direction, Transport};
 
     use super::*;
+    use crate::columns::plain;
 
     fn record(finding: AbFinding, ratio: f64, low: f64, high: f64) -> AbRecord {
         let plan = PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan");
@@ -154,8 +155,7 @@ mod tests {
     fn an_ab_test_fits_a_terminal() {
         let mut out = Vec::new();
         write(&record(AbFinding::Faster, 1.051, 1.03, 1.073), 80, &mut out).expect("a vector");
-        let text = anstream::adapter::strip_bytes(&out).into_vec();
-        let text = String::from_utf8(text).expect("text");
+        let text = plain(&String::from_utf8(out).expect("text"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         insta::assert_snapshot!(text);
     }

@@ -174,6 +174,14 @@ fn push_cell(line: &mut String, cell: &Cell, width: usize, left: bool) {
     }
 }
 
+/// The text without the escape sequences of emphasis.
+#[cfg(test)]
+pub(crate) fn plain(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or(part, |(_, rest)| rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -150,6 +150,7 @@ mod tests {
     use measurement::{BitRate, Direction, Grade};
 
     use super::*;
+    use crate::columns::plain;
 
     fn rung(layer: Layer, mbps: u64, above: Option<f64>, why: Option<&str>) -> Rung {
         let rate = BitRate::from_bits_per_second(mbps * 1_000_000);
@@ -187,13 +188,6 @@ mod tests {
             left_out: vec!["packets below UDP are not measured".to_owned()],
             error: None,
         }
-    }
-
-    /// Without the escape sequences of emphasis.
-    fn plain(text: &str) -> String {
-        let mut parts = text.split('\u{1b}');
-        let first = parts.next().unwrap_or_default().to_owned();
-        parts.fold(first, |text, part| text + part.split_once('m').map_or(part, |(_, rest)| rest))
     }
 
     #[test]

@@ -236,6 +236,7 @@ mod tests {
     use measurement::{BitRate, Direction, SearchGoal, Transport, TrialPurpose};
 
     use super::*;
+    use crate::columns::plain;
 
     fn rate(kbps: u64) -> BitRate {
         BitRate::from_bits_per_second(kbps * 1_000)
@@ -303,13 +304,6 @@ mod tests {
         let mut out = Vec::new();
         write(&record(), curve, 80, &mut out).expect("a vector takes all");
         String::from_utf8(out).expect("text")
-    }
-
-    /// Without the escape sequences of emphasis.
-    fn plain(text: &str) -> String {
-        let mut parts = text.split('\u{1b}');
-        let first = parts.next().unwrap_or_default().to_owned();
-        parts.fold(first, |text, part| text + part.split_once('m').map_or(part, |(_, rest)| rest))
     }
 
     #[test]

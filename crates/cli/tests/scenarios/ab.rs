@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::{Directory, Finished, Server, linerate, run};
 
 fn ab(server: &Server, options: &str) -> Finished {
-    run(linerate(&server.arguments("ab", options)))
+    run(linerate(&server.arguments("ab", &format!("-q {options}"))))
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn people_read_a_sentence() {
 #[test]
 fn what_cannot_be_compared_is_told_in_a_sentence() {
     let refused = |options: &str, words: &str| {
-        run(linerate(&format!("ab 127.0.0.1 {options}"))).assert_complaint(2, &[words]);
+        run(linerate(&format!("ab 127.0.0.1 -q {options}"))).assert_complaint(2, &[words]);
     };
     refused("", "--b");
     refused("--b=-w4X", "--b: --window: '4X' is not a size");
@@ -56,5 +56,5 @@ fn what_cannot_be_compared_is_told_in_a_sentence() {
     refused("--b=--no-evidence", "outside of --a and --b");
     refused("--b=-N --pairs 2", "choose between 4 and 1000");
     refused("--b=-N --format csv", "choose json");
-    run(linerate("ab 127.0.0.1:1 --b=-N")).assert_complaint(1, &["refused"]);
+    run(linerate("ab 127.0.0.1:1 -q --b=-N")).assert_complaint(1, &["refused"]);
 }
