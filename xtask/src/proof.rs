@@ -101,11 +101,15 @@ impl Proof {
     }
 }
 
-/// The ledger's short form, in a process of its own: to make hosts it may have to enter a user
-/// namespace.
+/// The short forms of the ledger and of A/B tests, each in a process of its own: to make hosts it may
+/// have to enter a user namespace.
 pub(crate) fn short(workspace: &Workspace) -> Result<()> {
+    ["ledger", "ab"].into_iter().try_for_each(|name| short_of(name, workspace))
+}
+
+fn short_of(name: &str, workspace: &Workspace) -> Result<()> {
     let mut run = Command::new(env::current_exe()?);
-    run.args(["proof", "ledger", "--short", "--linerate"]);
+    run.args(["proof", name, "--short", "--linerate"]);
     command::run(run.arg(workspace.build(Build::Checked)?).current_dir(&workspace.root))
 }
 

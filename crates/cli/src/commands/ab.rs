@@ -49,7 +49,7 @@ pub(crate) fn run(flags: &AbFlags) -> anyhow::Result<ExitCode> {
     drop(progress);
     let of_side = |side: Side| AbSide { options: side.options, plan: side.row.plan, rate: None };
     let test = AbTest { sides: [a, b].map(of_side), rule, seed };
-    finish(flags, form, test.record(flags, &search, results))
+    finish(flags, form, &test.record(flags, &search, results))
 }
 
 /// In what form the record is printed.
@@ -196,23 +196,23 @@ fn error(results: &Results) -> Option<RunError> {
 }
 
 /// Prints the record, and returns the exit code.
-fn finish(flags: &AbFlags, form: Form, record: AbRecord) -> anyhow::Result<ExitCode> {
+fn finish(flags: &AbFlags, form: Form, record: &AbRecord) -> anyhow::Result<ExitCode> {
     let output = &flags.test.output;
     if let Some(keeping) = output.store.keeping("ab") {
         history::keep(&keeping, &RecordSet::new(record.records.clone()));
     }
     if record.pairs > 0 || form != Form::Text {
         output::print_table(|out| match form {
-            Form::Text => ab::write(&record, terminal::width(), out),
-            Form::Json => json::write_indented(&record, out),
+            Form::Text => ab::write(record, terminal::width(), out),
+            Form::Json => json::write_indented(record, out),
             Form::Compact => {
-                json::write(&record, out)?;
+                json::write(record, out)?;
                 writeln!(out)
             }
         })?;
     }
     if let Some(file) = output.output.as_deref().filter(|_| !record.records.is_empty()) {
-        output::write_whole(file, |out| json::write_indented(&record, out))?;
+        output::write_whole(file, |out| json::write_indented(record, out))?;
     }
     Ok(match &record.error {
         Some(error) => exit::complain(error),
