@@ -162,11 +162,12 @@ fn quoted(text: &str) -> String {
     text.to_owned()
 }
 
-/// `0 %`, `0.015 %`, `2.30 %`, `97.5 %`, `100 %`.
+/// `0 %`, `<0.001 %`, `0.015 %`, `2.30 %`, `97.5 %`, `100 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
         percent if percent <= 0.0 => "0 %".to_owned(),
+        percent if percent < 0.001 => "<0.001 %".to_owned(),
         percent if percent < 0.1 => format!("{percent:.3} %"),
         percent if percent < 10.0 => format!("{percent:.2} %"),
         percent if percent < 99.95 => format!("{percent:.1} %"),
@@ -228,8 +229,8 @@ mod tests {
 
     #[test]
     fn quantities_have_three_digits() {
-        let shown = [0.0, 0.000_15, 0.023, 0.975, 0.9999].map(percent);
-        assert_eq!(shown, ["0 %", "0.015 %", "2.30 %", "97.5 %", "100 %"]);
+        let shown = [0.0, 1e-6, 0.000_15, 0.023, 0.975, 0.9999].map(percent);
+        assert_eq!(shown, ["0 %", "<0.001 %", "0.015 %", "2.30 %", "97.5 %", "100 %"]);
         let sizes = [0, 1_448, 65_536, 3 << 20].map(|bytes| exact(ByteSize::from_bytes(bytes)));
         assert_eq!(sizes, ["0 B", "1,448 B", "64 KiB", "3 MiB"]);
         assert_eq!([30.5e-9, 1.234e-3, 56.0].map(time), ["30.5 ns", "1.23 ms", "56.0 s"]);

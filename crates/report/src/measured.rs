@@ -9,13 +9,15 @@ pub(crate) const COLUMNS: [Column; 6] = [
     Column { title: "delivered", key: "delivered_bits_per_second" },
     Column { title: "packets", key: "packets_per_second" },
     Column { title: "lost", key: "lost_ratio" },
-    Column { title: "resent", key: "retransmitted_segments" },
+    RESENT,
     Column { title: "asked", key: ASKED },
     Column { title: "trust", key: "stamp" },
 ];
 
 /// The key of the requested rate of all streams.
 pub(crate) const ASKED: &str = "asked_bits_per_second";
+/// Retransmitted segments; people read [`resent`] there.
+pub(crate) const RESENT: Column = Column { title: "resent", key: "retransmitted_segments" };
 /// The column of [`direction`].
 pub(crate) const DIRECTION: Column = Column { title: "direction", key: "direction" };
 
@@ -59,9 +61,58 @@ pub(crate) fn loss(outcome: &DirectionOutcome) -> Option<f64> {
     Some(all.loss())
 }
 
+/// Retransmitted bytes as a share of those sent, 0 to 1: as the kernel of the sender counts them,
+/// else retransmitted segments by the MSS in effect. None: not TCP, or it is not known.
+pub(crate) fn resent(record: &TestRecord, outcome: &DirectionOutcome) -> Option<f64> {
+    if record.plan.transport != Transport::Tcp {
+        return None;
+    }
+    let mut accounts = record.judgement.iter().flat_map(|judgement| &judgement.directions);
+    let own = accounts.find(|account| account.direction == outcome.direction);
+    if let Some(tcp) = own.and_then(|account| account.tcp.as_ref()) {
+        let sent = tcp.acknowledged.saturating_add(tcp.retransmitted).max(1);
+        return Some(tcp.retransmitted as f64 / sent as f64);
+    }
+    let segments = outcome.retransmits?;
+    if segments == 0 {
+        return Some(0.0);
+    }
+    let again = segments as f64 * f64::from(segment(record, outcome)?);
+    Some(again / (outcome.headline()?.bytes as f64 + again))
+}
+
 /// The MSS of a stream of this direction; of its peer's, where only that is known.
 fn segment(record: &TestRecord, outcome: &DirectionOutcome) -> Option<u32> {
     let sends = outcome.direction == Direction::Send;
     let own = record.streams.iter().filter(|stream| stream.sender == sends);
     own.chain(&record.streams).find_map(|stream| stream.mss).filter(|mss| *mss > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use measurement::plan::PlanDraft;
+    use measurement::record::StreamRecord;
+    use measurement::{ByteSize, Throughput};
+
+    use super::*;
+
+    #[test]
+    fn resent_is_a_share_where_the_mss_is_known() {
+        let plan = PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan");
+        let mut record = TestRecord::imported(plan, "a script");
+        let outcome = |retransmits| DirectionOutcome {
+            delivered: Some(Throughput::over(990_000, Duration::from_secs(1))),
+            retransmits,
+            ..DirectionOutcome::unknown(Direction::Send)
+        };
+        assert_eq!(resent(&record, &outcome(None)), None);
+        assert_eq!(resent(&record, &outcome(Some(0))), Some(0.0));
+        assert_eq!(resent(&record, &outcome(Some(10))), None, "no MSS");
+        let mut stream = StreamRecord::imported(1, true, ByteSize::from_bytes(1_000));
+        stream.mss = Some(1_000);
+        record.streams.push(stream);
+        assert_eq!(resent(&record, &outcome(Some(10))), Some(0.01));
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use measurement::units::group_thousands;
 use measurement::{BitRate, ByteSize, DirectionOutcome, TestRecord};
 
 use crate::Glyphs;
@@ -92,7 +93,15 @@ impl Sweep<'_> {
             let mut row: Vec<_> = self.settings(point).collect();
             row.extend(has_ways.then(|| measured::direction(outcome)));
             let values = measured::COLUMNS.iter().zip(measured::values(point.record, outcome));
-            row.extend(values.filter(|(column, _)| is_told(column)).map(|(_, value)| value));
+            let resent = || measured::resent(point.record, outcome);
+            let value = |(column, value): (&Column, Value)| match (value, resent()) {
+                (_, Some(share)) if !for_all && *column == measured::RESENT => Value::Share(share),
+                (Value::Count(count), None) if !for_all => {
+                    Value::Text(format!("{} seg", group_thousands(count)))
+                }
+                (value, _) => value,
+            };
+            row.extend(values.filter(|(column, _)| is_told(column)).map(value));
             grid.push(row);
         }
         grid

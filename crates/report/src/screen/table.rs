@@ -9,6 +9,7 @@ use measurement::{
 
 use super::{INDENT, Shape};
 use crate::columns::{Cell, Emphasis, line};
+use crate::measured;
 use crate::rates::{UnitFormat, show};
 
 /// The columns of a table of a width.
@@ -145,16 +146,14 @@ fn lost(source: &Source<'_>) -> Cell {
     Cell::new(share(all.loss()), emphasis)
 }
 
+/// A share; the number of segments where there is none.
 fn resent(source: &Source<'_>) -> Cell {
-    if source.record.plan.transport != Transport::Tcp {
-        return nothing();
+    if let Some(resent) = measured::resent(source.record, source.outcome) {
+        return Cell::from(share(resent));
     }
-    let told = source.account().and_then(|account| account.tcp.as_ref());
-    if let Some(tcp) = told {
-        let sent = tcp.acknowledged.saturating_add(tcp.retransmitted).max(1);
-        return Cell::from(share(tcp.retransmitted as f64 / sent as f64));
-    }
-    source.outcome.retransmits.map_or_else(nothing, |count| Cell::from(short(count as f64)))
+    let is_tcp = source.record.plan.transport == Transport::Tcp;
+    let count = source.outcome.retransmits.filter(|_| is_tcp);
+    count.map_or_else(nothing, |count| Cell::from(segments(count)))
 }
 
 /// What load adds to a round trip.
@@ -220,6 +219,15 @@ fn short(number: f64) -> String {
     }
 }
 
+/// In the width of the column: `184 seg`, `1730 seg`, `81 k seg`.
+fn segments(count: u64) -> String {
+    match count {
+        count if count < 10_000 => format!("{count} seg"),
+        count if count < 1_000_000 => format!("{} k seg", count / 1_000),
+        count => format!("{} M seg", count / 1_000_000),
+    }
+}
+
 fn time(time: Duration) -> String {
     let millis = time.as_secs_f64() * 1e3;
     match millis {
@@ -263,6 +271,7 @@ mod tests {
             [812.0, 8_130.0, 81_300.0, 1.2e6].map(short),
             ["812", "8.13 k", "81 k", "1.20 M"]
         );
+        assert_eq!([184, 1_730, 81_300].map(segments), ["184 seg", "1730 seg", "81 k seg"]);
         let times = [Duration::from_micros(35), Duration::from_micros(3_500)].map(time);
         assert_eq!(times, ["35 us", "3.5 ms"]);
     }

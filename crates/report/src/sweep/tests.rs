@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use measurement::plan::PlanDraft;
+use measurement::record::StreamRecord;
 use measurement::{DatagramLedger, Direction, Throughput, Transport};
 
 use super::*;
@@ -152,4 +153,25 @@ fn a_sweep_without_loss_has_no_axis_of_loss() {
     let records: Vec<_> = saturation().into_iter().take(4).collect();
     let text = pictures(&sweep(RATE, &records), 80, Glyphs::Ascii);
     assert!(!text.contains("lost") && text.starts_with("\ndelivered, Mbit/s\n"), "{text}");
+}
+
+#[test]
+fn people_read_what_was_resent_as_a_share_and_programs_its_number() {
+    let mut records = [1, 2].map(|streams| (streams, record(1_250, 80_000, None))).to_vec();
+    records[1].1.outcome.directions[0].retransmits = Some(1_730);
+    let table = |sweep: &Sweep<'_>| {
+        let mut out = Vec::new();
+        sweep.grid(Audience::People).write_text(&mut out, 0).expect("a vector takes all");
+        String::from_utf8(out).expect("text")
+    };
+    let text = table(&sweep(STREAMS, &records));
+    assert!(text.contains("1,730 seg\n"), "no MSS: {text}");
+    let mut stream = StreamRecord::imported(1, true, ByteSize::from_bytes(1_250));
+    stream.mss = Some(1_250);
+    records[1].1.streams = vec![stream];
+    let text = table(&sweep(STREAMS, &records));
+    assert!(text.contains("2.12 %") && !text.contains("1,730"), "{text}");
+    let mut csv = Vec::new();
+    sweep(STREAMS, &records).grid(Audience::Programs).write_csv(&mut csv).expect("a vector");
+    assert!(String::from_utf8(csv).expect("text").contains(",1730,"));
 }
