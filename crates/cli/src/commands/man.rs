@@ -58,7 +58,9 @@ fn write_sections(command: &Command, path: &str, page: &mut Vec<u8>) -> io::Resu
 
 fn write_beginning(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     let man = Man::new(command.clone());
-    man.render_title(page)?;
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    // Title, section, date, source (man(7)); clap_mangen leaves an empty date out.
+    writeln!(page, ".TH {name} 1 \"\" \"{SOURCE}\"")?;
     man.render_name_section(page)?;
     man.render_synopsis_section(page)?;
     man.render_description_section(page)?;
@@ -89,3 +91,6 @@ fn iperf3() -> Command {
     command.build();
     command
 }
+
+/// The package that the pages are of.
+const SOURCE: &str = concat!("linerate ", env!("CARGO_PKG_VERSION"));

@@ -16,6 +16,11 @@ pub(super) fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
         arguments[0] = "--version".into();
         return arguments;
     }
+    if first == "help" {
+        // `linerate help --help`, `linerate help test -h`.
+        arguments.retain(|argument| !matches!(text(argument).as_str(), "-h" | "--help"));
+        return arguments;
+    }
     if !first.starts_with('-') || OWN.iter().any(|own| first.starts_with(own)) {
         return arguments;
     }
@@ -45,13 +50,9 @@ pub(super) fn add_names(mut command: Command) -> Command {
     if has(&command, "json") {
         command = command.mut_arg("json", |arg| arg.short('J'));
     }
+    command = with_long_version(command);
     if has(&command, "verbose") {
-        // iperf3's -V; the version keeps its long name.
-        let version = Arg::new("version").long("version").action(ArgAction::Version);
-        command = command
-            .disable_version_flag(true)
-            .arg(version.help("Print version").help_heading(None::<&str>))
-            .mut_arg("verbose", |arg| arg.short_alias('V'));
+        command = command.mut_arg("verbose", |arg| arg.short_alias('V'));
     }
     let name = command.get_name().to_owned();
     let no_effect = NO_EFFECT.iter().filter(|(of, ..)| *of == name);
@@ -60,6 +61,15 @@ pub(super) fn add_names(mut command: Command) -> Command {
         command = command.arg(if let Some(short) = short { arg.short(*short) } else { arg });
     }
     command
+}
+
+/// -V is iperf3's --verbose; behind a command the version has its long name only.
+fn with_long_version(command: Command) -> Command {
+    let version = Arg::new("version").long("version").action(ArgAction::Version);
+    command
+        .disable_version_flag(true)
+        .arg(version.help("Print version").help_heading(None::<&str>))
+        .mut_subcommands(with_long_version)
 }
 
 fn has(command: &Command, id: &str) -> bool {
@@ -71,6 +81,9 @@ pub(super) fn instead(command: &str, option: &str) -> Option<String> {
     let mut told = INSTEAD.iter().filter(|(commands, ..)| commands.contains(&command));
     if let Some((_, _, words)) = told.find(|(_, options, _)| options.contains(&option)) {
         return Some(format!("{option}: {words}"));
+    }
+    if option == "-V" {
+        return Some("-V: type linerate --version for the version".to_owned());
     }
     let own = super::command();
     let of_test = own.find_subcommand(TEST).and_then(|test| named(test, option));
@@ -199,6 +212,8 @@ mod tests {
         assert_eq!(rewritten("-s -p 7"), "serve -p 7");
         assert_eq!(rewritten("-p 7 --server"), "serve -p 7");
         assert_eq!(rewritten("-v"), "--version");
+        assert_eq!(rewritten("help --help"), "help");
+        assert_eq!(rewritten("help test -h"), "help test");
         for unchanged in ["", "test -c here", "serve", "-h", "--color never test h", "iperf3 -s"] {
             assert_eq!(rewritten(unchanged), unchanged);
         }

@@ -247,6 +247,21 @@ fn short_help_fits_a_screen_and_names_options_that_there_are() {
 }
 
 #[test]
+fn the_version_has_its_long_name_behind_a_command() {
+    for command in ["show", "search", "test", "sweep", "calc packets", "completions"] {
+        let finished = run(linerate(&format!("{command} --version")));
+        finished.assert_success();
+        finished.assert_prints(&[env!("CARGO_PKG_VERSION"), "target: "]);
+    }
+    for command in ["show", "calc packets", "ladder h"] {
+        run(linerate(&format!("{command} -V"))).assert_complaint(2, &["type linerate --version"]);
+    }
+    assert_eq!(run(linerate("-V")).stdout, format!("linerate {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(run(linerate("help --help")).stdout, run(linerate("--help")).stdout);
+    assert_eq!(run(linerate("help test -h")).stdout, run(linerate("test --help")).stdout);
+}
+
+#[test]
 fn each_command_has_a_manual_page() {
     for command in [
         "test", "serve", "latency", "search", "ladder", "ab", "diagnose", "explain", "iperf3",
@@ -254,7 +269,9 @@ fn each_command_has_a_manual_page() {
     ] {
         let page = run(linerate(&format!("man {command}")));
         page.assert_success();
-        page.assert_prints(&[&format!(".TH linerate-{command} 1"), ".SH EXAMPLES", ".SH NAME"]);
+        let version = env!("CARGO_PKG_VERSION");
+        let title = format!(".TH linerate-{command} 1 \"\" \"linerate {version}\"\n");
+        page.assert_prints(&[&title, ".SH EXAMPLES", ".SH NAME"]);
         assert!(!page.stdout.contains("(1)"), "{command} names pages that may not be there");
     }
     run(linerate("man iperf3")).assert_prints(&["\\-\\-get\\-server\\-output"]);
