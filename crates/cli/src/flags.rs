@@ -201,6 +201,9 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
                 .help("The server to test against [default: none, no traffic is sent]")
         });
     }
+    if has(&command, "format") {
+        command = format::narrow(command);
+    }
     // As with iperf3 the last of several counts.
     command.args_override_self(true)
 }

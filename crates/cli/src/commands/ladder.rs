@@ -13,7 +13,7 @@ use measurement::record::RunError;
 use measurement::{
     Direction, LadderRecord, Layer, RecordSet, StreamOptions, TestPlan, TestRecord, json,
 };
-use report::export::{Audience, Csv, Export, Json, JsonCompact};
+use report::export::{Csv, Export, Json, JsonCompact, Table};
 use report::ladder;
 
 use crate::exit::UsageError;
@@ -53,13 +53,14 @@ impl Form {
     fn of(flags: &LadderFlags) -> Result<Self, UsageError> {
         let Some(format) = flags.output.format.chosen() else { return Ok(Self::Text) };
         let name = format.name();
-        match format.audience() {
-            Audience::People => Ok(Self::Text),
-            Audience::Programs if name == Csv.name() => Ok(Self::Csv),
-            Audience::Programs if name == Json.name() => Ok(Self::Json),
-            Audience::Programs if name == JsonCompact.name() => Ok(Self::Compact),
-            Audience::Programs => {
-                let text = format!("--format {name} cannot show a ladder: choose json or csv");
+        match name {
+            _ if name == Table.name() => Ok(Self::Text),
+            _ if name == Csv.name() => Ok(Self::Csv),
+            _ if name == Json.name() => Ok(Self::Json),
+            _ if name == JsonCompact.name() => Ok(Self::Compact),
+            _ => {
+                let text =
+                    format!("--format {name} cannot show a ladder: choose table, json or csv");
                 Err(UsageError(text))
             }
         }

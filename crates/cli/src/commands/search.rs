@@ -15,7 +15,7 @@ use measurement::{
     BitRate, ByteSize, Direction, RecordSet, SearchEvent, SearchGoal, SearchRecord, StreamOptions,
     TestPlan, Transport, json,
 };
-use report::export::{Audience, Export, Json, JsonCompact, JsonStream};
+use report::export::{Export, Json, JsonCompact, JsonStream, Table};
 use report::search::Curve;
 
 use crate::exit::UsageError;
@@ -54,13 +54,13 @@ impl Form {
     fn of(flags: &SearchFlags) -> Result<Self, UsageError> {
         let Some(format) = flags.output.format.chosen() else { return Ok(Self::Text) };
         let name = format.name();
-        match format.audience() {
-            Audience::People => Ok(Self::Text),
-            Audience::Programs if name == Json.name() => Ok(Self::Json),
-            Audience::Programs if name == JsonCompact.name() => Ok(Self::Compact),
-            Audience::Programs if name == JsonStream.name() => Ok(Self::Lines),
-            Audience::Programs => {
-                let text = format!("--format {name} cannot show a search: choose json");
+        match name {
+            _ if name == Table.name() => Ok(Self::Text),
+            _ if name == Json.name() => Ok(Self::Json),
+            _ if name == JsonCompact.name() => Ok(Self::Compact),
+            _ if name == JsonStream.name() => Ok(Self::Lines),
+            _ => {
+                let text = format!("--format {name} cannot show a search: choose table or json");
                 Err(UsageError(text))
             }
         }

@@ -4,7 +4,7 @@ use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser};
 use clap::error::Error;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use report::export::{self, Export, Json, JsonStream};
+use report::export::{self, Csv, Export, Json, JsonCompact, JsonStream, Table};
 
 use crate::exit::UsageError;
 
@@ -94,8 +94,31 @@ fn is_json(name: &str) -> bool {
 
 /// Takes the name of any format.
 pub(super) fn names() -> PossibleValuesParser {
-    let value = |format: &dyn Export| PossibleValue::new(format.name()).help(format.summary());
+    names_of(|_| true)
+}
+
+/// Lists those formats alone; the command itself says what it cannot show.
+fn names_of(is_listed: impl Fn(&dyn Export) -> bool) -> PossibleValuesParser {
+    let value = |format: &dyn Export| {
+        PossibleValue::new(format.name()).help(format.summary()).hide(!is_listed(format))
+    };
     PossibleValuesParser::new(export::ALL.map(value))
+}
+
+/// The command with those formats alone in its help that can show its result, where that is no
+/// record of a test.
+pub(super) fn narrow(command: Command) -> Command {
+    let programs: &[&str] = match command.get_name() {
+        "search" => &[Json.name(), JsonCompact.name(), JsonStream.name()],
+        "ladder" => &[Csv.name(), Json.name(), JsonCompact.name()],
+        _ => return command,
+    };
+    let streams = programs.contains(&JsonStream.name());
+    let is_listed =
+        |format: &dyn Export| format.name() == Table.name() || programs.contains(&format.name());
+    command
+        .mut_arg("format", |arg| arg.value_parser(names_of(is_listed)))
+        .mut_arg("json_stream", |arg| if streams { arg } else { arg.hide(true) })
 }
 
 impl FromArgMatches for FormatFlags {
@@ -136,7 +159,6 @@ impl Args for FormatFlags {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use report::export::Table;
 
     use super::*;
 
