@@ -15,17 +15,13 @@ pub struct Bufferbloat {
 }
 
 impl Bufferbloat {
-    /// The bufferbloat of tests with a probe: the mean over them, as DSLReports takes that of both
-    /// directions. None: no test has answers both idle and under load.
+    /// The bufferbloat of tests with a probe: that of the test whose load added most, such as the
+    /// worse direction. None: no test has answers both idle and under load.
     pub fn of<'a>(tests: impl Iterator<Item = &'a Loaded>) -> Option<Self> {
-        let known: Vec<_> =
-            tests.filter(|test| test.idle.count > 0 && test.loaded.count > 0).collect();
-        let count = u32::try_from(known.len()).ok().filter(|count| *count > 0)?;
-        let mean = |of: fn(&Loaded) -> Duration| {
-            known.iter().map(|test| of(test)).sum::<Duration>() / count
-        };
-        let (idle, loaded) = (mean(|test| test.idle.times.p50), mean(|test| test.loaded.times.p50));
-        Some(Self { idle, loaded })
+        let known = tests.filter(|test| test.idle.count > 0 && test.loaded.count > 0);
+        let each =
+            known.map(|test| Self { idle: test.idle.times.p50, loaded: test.loaded.times.p50 });
+        each.max_by_key(Self::added)
     }
 
     /// The delay that the load added; zero if round trips under load were shorter.
@@ -49,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bufferbloat_is_the_mean_of_both_directions() {
+    fn the_bufferbloat_is_that_of_the_worse_direction() {
         let trips = |count, at| RoundTrips {
             times: Spread { p50: millis(at), ..Spread::default() },
             ..RoundTrips::counted(count, 0, millis(1_000))
@@ -62,7 +58,9 @@ mod tests {
         let unanswered = Loaded { idle: trips(5, 9), loaded: trips(0, 0), ..Loaded::default() };
         let tests = [test(10, 110), test(10, 30), unanswered];
         let found = Bufferbloat::of(tests.iter()).expect("known");
-        assert_eq!((found.idle, found.added(), found.grade()), (millis(10), millis(60), Grade::C));
+        assert_eq!((found.idle, found.added(), found.grade()), (millis(10), millis(100), Grade::C));
+        let found = Bufferbloat::of([test(1, 4), test(100, 130)].iter()).expect("known");
+        assert_eq!((found.idle, found.grade()), (millis(100), Grade::B));
         assert_eq!(Bufferbloat::of([test(3, 2)].iter()).expect("known").added(), millis(0));
         assert_eq!(Bufferbloat::of(tests[2..].iter()), None);
     }
