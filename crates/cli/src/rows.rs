@@ -1,6 +1,6 @@
 //! Prints the rows of a run as they end.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use campaign::Event;
 use measurement::record::StreamRecord;
@@ -30,26 +30,12 @@ pub(crate) struct Rows {
     runs: u32,
 }
 
-/// Whether each interval of a row has a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Intervals {
-    Never,
-    /// Where standard output is no terminal: they say that something happens.
-    WhereNothingMoves,
-    Always,
-}
-
 impl Rows {
-    /// For so many rows, each of which is run so many times. Where no line moves, or where they
-    /// were asked for, `intervals` have a line each.
-    pub(crate) fn new(screen: Screen, count: usize, runs: u32, intervals: Intervals) -> Self {
+    /// For so many rows, each of which is run so many times; `has_intervals`: each interval has a
+    /// line of its own.
+    pub(crate) fn new(screen: Screen, count: usize, runs: u32, has_intervals: bool) -> Self {
         let kernel = linux::host::system_names().kernel;
         let (peer, streams, titles) = (None, Vec::new(), Vec::new());
-        let has_intervals = match intervals {
-            Intervals::Never => false,
-            Intervals::WhereNothingMoves => !std::io::stdout().is_terminal(),
-            Intervals::Always => true,
-        };
         let (is_open, intervals) = (false, 0);
         Self {
             screen,
@@ -95,7 +81,8 @@ impl Rows {
         }
     }
 
-    /// A line for each interval since the last look.
+    /// A line for each interval since the last look, which begins with its time: a row does with its
+    /// name.
     fn print_intervals(&mut self, course: &Course<'_>) {
         let title = course.plan.title();
         if is_short(course.plan) {
@@ -106,7 +93,7 @@ impl Rows {
             for one in direction.intervals.iter().skip(self.intervals) {
                 let (from, to) = (one.from.as_secs_f64(), one.to.as_secs_f64());
                 let moved = interval(course.plan, direction.sender, one, self.unit());
-                print(&[format!("  {title}  {from:.1}-{to:.1} s  {moved}")]);
+                print(&[format!("    {from:.1}-{to:.1} s  {title}  {moved}")]);
             }
             most = most.max(direction.intervals.len());
         }

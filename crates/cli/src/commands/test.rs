@@ -15,7 +15,7 @@ use session::client::{Request, Watching};
 use crate::flags::TestFlags;
 use crate::plan::plans;
 use crate::progress::Progress;
-use crate::rows::{Intervals, Rows};
+use crate::rows::Rows;
 use crate::{terminal, typed};
 
 pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
@@ -52,12 +52,8 @@ fn progress(flags: &TestFlags, plans: &[TestPlan]) -> Progress {
     let unit = flags.unit.unwrap_or_default();
     let shape = Shape { plans, probed: flags.rows.latency, repeated: repeat > 1, unit };
     let screen = Screen::new(terminal::width(), &shape, typed::command());
-    let intervals = match (flags.output.quiet, flags.amount.interval) {
-        (true, _) => Intervals::Never,
-        (false, Some(_)) => Intervals::Always,
-        (false, None) => Intervals::WhereNothingMoves,
-    };
-    let rows = Rows::new(screen, count, repeat, intervals);
+    let has_intervals = flags.amount.interval.is_some() && !flags.output.quiet;
+    let rows = Rows::new(screen, count, repeat, has_intervals);
     Progress::new(flags.output.detail()).of(count).with_rows(rows)
 }
 

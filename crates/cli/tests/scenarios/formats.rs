@@ -218,6 +218,27 @@ fn intervals_are_shown_on_request() {
 }
 
 #[test]
+fn a_pipe_has_the_table_alone_and_with_an_interval_lines_that_begin_with_their_time() {
+    let server = Server::start();
+    let lines = |options: &str| {
+        let finished = test(&server, options);
+        finished.assert_ran_to_its_end();
+        let all = finished.stdout.lines().map(str::to_owned);
+        all.filter(|line| line.contains("TCP send")).collect::<Vec<_>>()
+    };
+    let rows = lines("--tcp --send -t 2500ms");
+    assert!(rows.iter().all(|line| !line.contains("sent")), "{rows:#?}");
+    let rows = lines("--tcp --send -t 1s -i 250ms");
+    let (of_intervals, others): (Vec<_>, Vec<_>) =
+        rows.iter().partition(|line| line.contains("TCP send  sent "));
+    assert!(of_intervals.len() >= 3, "{rows:#?}");
+    assert!(of_intervals[0].starts_with("    0.0-0."), "{rows:#?}");
+    assert!(others.iter().any(|line| line.starts_with("  TCP send ")), "{rows:#?}");
+    let quiet = lines("--tcp --send -t 1s -i 250ms -q");
+    assert!(quiet.iter().all(|line| !line.contains("sent ")), "{quiet:#?}");
+}
+
+#[test]
 fn a_screen_has_a_row_for_each_direction_and_fits_a_terminal() {
     let server = Server::start();
     let finished = test(&server, "-b 20M -t 300ms");
