@@ -1,7 +1,7 @@
 //! Numbers and hosts as sentences have them.
 
 use measurement::Role;
-pub(crate) use measurement::units::group_thousands as count;
+pub(crate) use measurement::units::{counted, group_thousands as count};
 
 /// The name of a host in a sentence: `this host`, `the server`, or that of an observed one.
 pub(crate) fn host(role: &Role) -> String {
@@ -26,12 +26,6 @@ pub(crate) fn percent(share: f64) -> String {
 /// CPU time as a number of CPUs: `0.41 CPUs`, `1.3 CPUs`.
 pub(crate) fn cpus(number: f64) -> String {
     if number < 1.0 { format!("{number:.2} CPUs") } else { format!("{number:.1} CPUs") }
-}
-
-/// `1 datagram`, `2 datagrams`.
-pub(crate) fn counted(number: u64, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", count(number))
 }
 
 /// A large number to three significant digits, with thousands grouped: `81,300`.

@@ -38,6 +38,7 @@ impl Lines {
         let dropped = self.dropped.swap(0, Relaxed);
         let line = match dropped {
             0 => line,
+            1 => format!("1 line was dropped: nobody read it\n{line}"),
             count => format!("{count} lines were dropped: nobody read them\n{line}"),
         };
         if let Err(TrySendError::Full(_)) = self.queue.try_send(line) {

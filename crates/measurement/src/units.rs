@@ -172,6 +172,12 @@ pub fn group_thousands(value: u64) -> String {
     grouped
 }
 
+/// A number of things, e.g. `1 datagram`, `1,500 datagrams`.
+pub fn counted(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", group_thousands(number))
+}
+
 fn scaled(value: u64, step: f64, units: &[&str]) -> String {
     let mut number = value as f64;
     let mut unit = 0;
@@ -199,6 +205,12 @@ const NANOS_PER_SECOND: u128 = 1_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_no_plural() {
+        let shown = [0, 1, 1_500].map(|number| counted(number, "datagram"));
+        assert_eq!(shown, ["0 datagrams", "1 datagram", "1,500 datagrams"]);
+    }
 
     #[test]
     fn quantities_print_four_digits_and_a_unit() {

@@ -1,7 +1,7 @@
 //! What a record shows: whether to believe it, where datagrams went, what TCP waited for.
 
 use measurement::judgement::{Drop, Place, TcpAccount, TimeShares};
-use measurement::units::group_thousands;
+use measurement::units::{counted, group_thousands};
 use measurement::{DirectionAccount, Ledger, Reason, Stamp, TestRecord};
 
 use crate::columns::{Cell, Emphasis};
@@ -121,9 +121,9 @@ fn tcp(account: &TcpAccount) -> Option<String> {
     }
     let sent = account.acknowledged.saturating_add(account.retransmitted).max(1);
     let again = format!(
-        "{:.3} % of the bytes sent were retransmitted in {} segments",
+        "{:.3} % of the bytes sent were retransmitted in {}",
         100.0 * account.retransmitted as f64 / sent as f64,
-        group_thousands(account.retransmitted_segments)
+        counted(account.retransmitted_segments, "segment")
     );
     let spurious = match account.spurious_segments {
         0 => String::new(),

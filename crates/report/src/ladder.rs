@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use measurement::units::counted;
 use measurement::{LadderLatency, LadderRecord, Layer, Rung};
 
 use crate::columns::{Cell, Columns, Emphasis, paint};
@@ -81,7 +82,7 @@ fn part(share: f64) -> String {
 /// `TCP, 8 streams`.
 fn name(rung: &Rung, record: &LadderRecord) -> String {
     match rung.layer {
-        Layer::TcpStreams => format!("TCP, {} streams", record.streams),
+        Layer::TcpStreams => format!("TCP, {}", counted(record.streams.into(), "stream")),
         layer => layer.to_string(),
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use measurement::units::group_thousands;
+use measurement::units::{counted, group_thousands};
 use measurement::{Bufferbloat, Grade, Loaded, RecordSet, RoundTrips, Spread, Stamp, Way};
 
 use crate::columns::{Cell, Columns, Emphasis};
@@ -167,8 +167,8 @@ fn write_doubts(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
     };
     let suspect = runs.iter().filter(is_suspect).count();
     if suspect > 0 {
-        let of = runs.len();
-        lines.push(format!("SUSPECT: {suspect} of {of} rows; -v prints the reasons"));
+        let of = counted(runs.len() as u64, "row");
+        lines.push(format!("SUSPECT: {suspect} of {of}; -v prints the reasons"));
     }
     lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use measurement::outcome::Ending;
+use measurement::units::counted;
 use measurement::{TestRecord, Transport};
 
 use crate::runs::Run;
@@ -128,12 +129,13 @@ fn datagram_notes(record: &TestRecord) -> Vec<String> {
     let unaccounted: u64 = ledgers().filter_map(|ledger| ledger.unaccounted).sum();
     let mut notes = Vec::new();
     if duplicate > 0 {
-        notes.push(format!("{duplicate} datagrams arrived more than once"));
+        notes.push(format!("{} arrived more than once", counted(duplicate, "datagram")));
     }
     if unaccounted > 0 {
         notes.push(format!(
-            "{unaccounted} datagrams, neither delivered nor lost, were in flight when iperf3 \
-             stopped counting"
+            "{}, neither delivered nor lost, {} in flight when iperf3 stopped counting",
+            counted(unaccounted, "datagram"),
+            if unaccounted == 1 { "was" } else { "were" }
         ));
     }
     notes

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::units::group_thousands;
+use measurement::units::{counted, group_thousands};
 use measurement::{Loaded, OneWay, RoundTrips, Spread, TestRecord};
 
 use crate::columns::{Cell, Emphasis};
@@ -78,8 +78,10 @@ pub(crate) fn remarks(record: &TestRecord) -> impl Iterator<Item = String> {
     });
     let trips = record.outcome.round_trips.as_ref().filter(|trips| trips.unsent > 0);
     let unsent = trips.map(|trips| {
-        let count = group_thousands(trips.unsent);
-        format!("{count} requests could not be sent at their times, and are in no figure")
+        let requests = counted(trips.unsent, "request");
+        let (whose, is) =
+            if trips.unsent == 1 { ("its time", "is") } else { ("their times", "are") };
+        format!("{requests} could not be sent at {whose}, and {is} in no figure")
     });
     shared.into_iter().chain(unsent)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use measurement::outcome::Fairness;
 use measurement::record::{Source, StreamRecord};
-use measurement::units::{group_thousands, show_time};
+use measurement::units::{counted, group_thousands, show_time};
 use measurement::{
     BitRate, DelayVariation, DirectionOutcome, End, MpuUse, Peer, Quantiles, RecordSet, Runtime,
     TestRecord, Throughput, Transport,
@@ -142,8 +142,8 @@ fn asked(record: &TestRecord, outcome: &DirectionOutcome) -> Cell {
     let amount = match (plan.end, plan.transport) {
         (End::Time(_) | End::Open, _) => None,
         (End::Bytes(size), _) => Some(size.to_string()),
-        (End::Blocks(count), Transport::Tcp) => Some(format!("{count} blocks")),
-        (End::Blocks(count), Transport::Udp) => Some(format!("{count} datagrams")),
+        (End::Blocks(count), Transport::Tcp) => Some(counted(count, "block")),
+        (End::Blocks(count), Transport::Udp) => Some(counted(count, "datagram")),
     };
     match (outcome.asked, amount) {
         (Some(rate), Some(amount)) => Cell::from(format!("{amount} at {rate}")),

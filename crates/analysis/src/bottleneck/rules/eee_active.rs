@@ -4,7 +4,7 @@ use measurement::remedy::{Setting, Switch};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
-use crate::words::{count, percent, share};
+use crate::words::{counted, percent, share};
 
 const PAGE: Page = Page {
     id: RuleId::EeeActive,
@@ -35,7 +35,7 @@ fn finding(device: &Device<'_, '_>, lost: u64, sent: u64) -> Option<Found> {
         Found::candidate(format!("Energy-Efficient Ethernet (EEE) is active on {}", device.name()))
             .at(device.host.role())
             .seen(format!("Energy-Efficient Ethernet (EEE) is active on {interface}"))
-            .seen(format!("{} packets are missing, {}", count(lost), percent(share(lost, sent))))
+            .seen(format!("{} missing, {}", counted(lost, "packet"), percent(share(lost, sent))))
             .remedy("test without EEE")
             .change_from(
                 Setting::Eee { interface: interface.clone(), state: Switch::Off },

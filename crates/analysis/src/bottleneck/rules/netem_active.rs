@@ -9,7 +9,7 @@ use measurement::remedy::Setting;
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::bottleneck::transfer;
-use crate::words::{count, percent};
+use crate::words::{count, counted, percent};
 
 const PAGE: Page = Page {
     id: RuleId::NetemActive,
@@ -67,8 +67,8 @@ fn queue(device: &Device<'_, '_>, queueing: &Queueing, delay: Duration) -> Optio
     let rate = |bytes: u32| packets as f64 * f64::from(bytes) * 8.0 / delay.as_secs_f64();
     let mtu = device.interface.mtu;
     let arithmetic = format!(
-        "a queue of {} packets, of {} to {} bytes, in {}",
-        count(packets),
+        "a queue of {}, of {} to {} bytes, in {}",
+        counted(packets, "packet"),
         count(mtu.into()),
         count(LARGEST.into()),
         transfer::shown(delay)

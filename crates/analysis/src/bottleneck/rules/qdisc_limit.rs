@@ -12,7 +12,7 @@ use crate::bottleneck::case::shaping::{Scope, Shaper, shapers};
 use crate::bottleneck::transfer;
 use crate::evidence::Flowing;
 use crate::facts::queue_drops::{self, Discipline};
-use crate::words::{count, percent, share};
+use crate::words::{count, counted, percent, share};
 
 const PAGE: Page = Page {
     id: RuleId::QdiscLimit,
@@ -177,11 +177,11 @@ const ADVICE: &str = "raise the shaper's rate; remove it unless it is a router's
 
 fn described(one: &Discipline<'_>) -> String {
     format!(
-        "{} {}: {} packets, {} overlimits",
+        "{} {}: {}, {}",
         one.kind,
         one.handle.trim_end_matches(':'),
-        count(one.packets),
-        count(one.overlimits)
+        counted(one.packets, "packet"),
+        counted(one.overlimits, "overlimit")
     )
 }
 

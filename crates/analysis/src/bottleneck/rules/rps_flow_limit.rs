@@ -2,7 +2,7 @@
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::evidence::{Flowing, HostView};
-use crate::words::{self, count, percent};
+use crate::words::{self, counted, percent};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
@@ -32,8 +32,8 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
             .at(host.role())
             .explaining(blame.share)
             .seen(format!(
-                "flow limit dropped {} packets, {} of the loss",
-                count(dropped),
+                "flow limit dropped {}, {} of the loss",
+                counted(dropped, "packet"),
                 percent(blame.share)
             ))
             .remedy("switch the flow limit off for the time of the test")

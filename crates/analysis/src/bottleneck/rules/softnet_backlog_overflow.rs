@@ -3,7 +3,7 @@
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::evidence::{Flowing, HostView};
 use crate::facts::backlog_drops;
-use crate::words::{self, count, percent};
+use crate::words::{self, count, counted, percent};
 #[cfg(test)]
 use measurement::host::counter;
 
@@ -38,8 +38,8 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
             .at(host.role())
             .explaining(blame.share)
             .seen(format!(
-                "{} packets dropped before the stack, {} of the loss; {} of them on CPU {cpu}",
-                count(dropped.packets),
+                "{} dropped before the stack, {} of the loss; {} of them on CPU {cpu}",
+                counted(dropped.packets, "packet"),
                 percent(blame.share),
                 count(dropped.most)
             ))
