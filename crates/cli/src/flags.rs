@@ -50,6 +50,7 @@ mod sweep;
 pub(crate) mod sweep_axis;
 mod test;
 mod values;
+mod width;
 
 use refusal::Place;
 use server::SERVER;
@@ -84,7 +85,7 @@ pub(crate) use test::TestFlags;
 /// Measures a network path, names what limits it, and says whether to trust the number. The other
 /// end is another linerate or any iperf3.
 #[derive(Debug, Parser)]
-#[command(name = "linerate", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "linerate", version, propagate_version = true)]
 #[command(after_help = EXAMPLES, long_version = LONG_VERSION)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -112,6 +113,7 @@ impl Arguments {
             definition = brief::shorten(definition);
         }
         let chosen = environment::chosen(&definition, &arguments).unwrap_or_default();
+        definition = width::fit(definition);
         let place = Place { command: &chosen, definition: &definition, variables: &variables };
         let name = OsString::from("linerate");
         let line = std::iter::once(name).chain(arguments.iter().cloned());
