@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 use measurement::comparison::{Change, Versions};
+use measurement::host::is_shown;
 use measurement::{Run, RunRow, Stamp, json};
 use serde::Serialize;
 
@@ -106,6 +107,15 @@ pub fn write_versions_json(all: &[Versions], out: &mut dyn Write) -> io::Result<
     json::write_indented(&Object { schema: "linerate/versions/1", series: all }, out)
 }
 
+/// A run in a sentence: `run 12, linerate test, 2026-11-25 13:05 UTC`; of an import, whose time is
+/// not known, without it.
+pub fn named(run: &Run) -> String {
+    let [id, when, ..] = head(run);
+    let command = shown(&run.command);
+    let when = if run.command == IMPORT { String::new() } else { format!(", {when} UTC") };
+    format!("run {id}, linerate {command}{when}")
+}
+
 /// Number, time, hosts and labels.
 fn head(run: &Run) -> [String; 4] {
     let when = Timestamp::from_millisecond(run.started_millis).unwrap_or_default();
@@ -120,7 +130,13 @@ fn head(run: &Run) -> [String; 4] {
         (host, "") => host.to_owned(),
         (host, peer) => format!("{host} > {peer}"),
     };
-    [run.id.to_string(), when, between, run.tags.join(" ")]
+    [run.id.to_string(), when, shown(&between), shown(&run.tags.join(" "))]
+}
+
+/// A text of a history, which any program may have written, without characters that would break the
+/// table or the terminal.
+fn shown(text: &str) -> String {
+    text.chars().map(|letter| if is_shown(letter) { letter } else { ' ' }).collect()
 }
 
 fn of_row(row: &RunRow) -> [Cell; 4] {

@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use measurement::host::is_shown;
 use rusqlite::types::Value;
 
 /// A label of a run: `name=value`, or `name`.
@@ -19,12 +20,18 @@ impl Tag {
     /// Reads `name` or `name=value`.
     ///
     /// # Errors
-    /// The name is missing, or the text is something that names a run by itself: a number, or
-    /// `last`.
+    /// The text is longer than 64 characters or has one that does not show ([`is_shown`]), the name
+    /// is blank, or it names a run by itself: a number, or `last`.
     pub fn read(text: &str) -> Result<Self, String> {
+        if text.chars().count() > LONGEST {
+            return Err(format!("a tag has at most {LONGEST} characters: type for example before"));
+        }
+        if !text.chars().all(is_shown) {
+            return Err("a tag has no control characters: type for example before".to_owned());
+        }
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         let is_run = name == "last" || name.starts_with("last~") || name.parse::<u64>().is_ok();
-        if name.is_empty() || is_run {
+        if name.trim().is_empty() || is_run {
             return Err(format!("'{text}' is no name of a tag: type for example before"));
         }
         Ok(Self { name: name.to_owned(), value: value.to_owned() })
@@ -130,6 +137,8 @@ impl FromStr for Since {
     }
 }
 
+/// Characters of a tag at most, name and value: it is a cell of a table.
+const LONGEST: usize = 64;
 pub(crate) const SECONDS_OF_A_DAY: u64 = 86_400;
 
 #[cfg(test)]
@@ -154,6 +163,15 @@ mod tests {
         }
         let tag = Tag::read("site=a=b").expect("a tag");
         assert_eq!((tag.name.as_str(), tag.value.as_str()), ("site", "a=b"));
+    }
+
+    #[test]
+    fn a_tag_fits_a_cell_of_a_table() {
+        let long = "x".repeat(LONGEST + 1);
+        for wrong in [" ", "\t=x", "a\nb", "a=\u{1b}[31mred", "a\u{202e}b", &long] {
+            assert!(Tag::read(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(Tag::read(&long[1..]).is_ok());
     }
 
     #[test]
