@@ -1,7 +1,5 @@
 //! How many packets a rate is, and how many pages a receiver fills with them.
 
-use std::time::Duration;
-
 use measurement::units::group_thousands;
 use measurement::{BitRate, ByteSize, PerSecond};
 
@@ -16,8 +14,6 @@ pub struct Packets {
     pub frame: ByteSize,
     /// Packets in a second.
     pub packets: PerSecond,
-    /// Time from one packet to the next: what a CPU has for each, if it handles all of them.
-    pub every: Duration,
     /// Pages in a second.
     pub pages: PerSecond,
 }
@@ -64,9 +60,15 @@ impl Packets {
             mtu,
             frame: ByteSize::from_bytes(frame),
             packets: PerSecond::new(packets),
-            every: rate.time_for(frame),
             pages: PerSecond::new(pages),
         })
+    }
+
+    /// Seconds from one packet to the next, of which a `Duration` would cut off parts of a
+    /// nanosecond: what a CPU has for each, if it handles all of them. None: the rate is zero.
+    pub fn interval_seconds(&self) -> Option<f64> {
+        let packets = self.packets.get();
+        (packets > 0.0).then(|| 1.0 / packets)
     }
 }
 
@@ -120,7 +122,19 @@ mod tests {
         assert_eq!(format!("{:.1}", frames.pages.get() / 1e6), "16.5");
         let line = at_400g(Layer::Line, 1_500, 2).expect("possible");
         assert_eq!(format!("{:.2}", line.pages.get() / 1e6), "16.25");
-        assert_eq!(line.every, Duration::from_nanos(30));
+        let seconds = line.interval_seconds().expect("a rate");
+        assert!((seconds * 1e9 - 30.76).abs() < 1e-9, "{seconds}");
+    }
+
+    #[test]
+    fn parts_of_a_nanosecond_count() {
+        let nanos = |layer, mtu| {
+            let one = at_400g(layer, mtu, 1).expect("possible");
+            one.interval_seconds().map(|seconds| format!("{:.2}", seconds * 1e9))
+        };
+        // 4,096 + 24 bytes of a line, and 68 of a shortest IPv4 packet.
+        assert_eq!(nanos(Layer::Line, 4_096 - 14).as_deref(), Some("82.40"));
+        assert_eq!(nanos(Layer::Packets, 68).as_deref(), Some("1.36"));
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn packets(flags: &PacketsFlags) -> Result<Grid, UsageError> {
             Value::Count((*mtu).into()),
             Value::Bytes(one.frame),
             Value::PerSecond(one.packets),
-            Value::Seconds(one.every.as_secs_f64()),
+            Value::known(one.interval_seconds(), Value::Seconds),
             Value::PerSecond(one.pages),
         ]);
     }
