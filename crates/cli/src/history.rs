@@ -116,6 +116,11 @@ pub(crate) fn find(store: &Store, word: &str) -> anyhow::Result<Vec<RunId>> {
     if ids.is_empty() { Err(nothing()) } else { Ok(ids) }
 }
 
+/// Whether a word names a run by itself: `last`, `last~1` or a number.
+pub(crate) fn is_run(word: &str) -> bool {
+    back(word).is_some() || word.parse::<u64>().is_ok()
+}
+
 /// How many runs before the last one; none: the word is something else.
 fn back(word: &str) -> Option<u32> {
     match word.strip_prefix("last")? {

@@ -1,5 +1,6 @@
 //! `linerate explain`.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,6 +12,7 @@ use report::export::Diagnosis;
 use report::import::{self, Content, Imported, Table};
 use report::tables::AttributedTable;
 use serde_json::{Value, json};
+use store::{Filter, RunId};
 
 use crate::exit::UsageError;
 use crate::flags::ExplainFlags;
@@ -27,11 +29,8 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
         return explain(page, flags);
     }
     let path = Path::new(what);
-    if !path.exists() && what.starts_with("last") {
-        return explain_records(history::records(flags.file.path(), what)?, flags);
-    }
     if !path.exists() {
-        return Err(nothing_named(what, &rules));
+        return explain_kept(what, flags, &rules);
     }
     let name = path.display();
     let text = recorded::text(path)?;
@@ -41,7 +40,30 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Says what was looked for: by its form, a file or a rule.
+/// Runs of the history: `last`, a number or a tag. Which run it is, is a remark, since the last one
+/// that was kept need not be the last one that was started.
+fn explain_kept(what: &str, flags: &ExplainFlags, rules: &[&Page]) -> anyhow::Result<ExitCode> {
+    let file = flags.file.path();
+    let names_a_run = history::is_run(what);
+    let found = history::read(file).and_then(|store| history::find(&store, what).map(|_| store));
+    let store = match found {
+        Ok(store) => store,
+        Err(error) if names_a_run => return Err(error),
+        Err(_) => return Err(nothing_named(what, rules)),
+    };
+    let records = history::records(file, what)?;
+    if names_a_run {
+        let id = history::find(&store, what)?;
+        let runs = store.runs(&Filter::default())?;
+        for run in runs.iter().filter(|run| id.contains(&RunId::from_number(run.id))) {
+            let named = report::history::named(run);
+            _ = writeln!(anstream::stderr(), "linerate: this is {named}");
+        }
+    }
+    explain_records(records, flags)
+}
+
+/// Says what was looked for: by its form, a file, or else a rule or a tag.
 fn nothing_named(what: &str, rules: &[&Page]) -> anyhow::Error {
     if what.contains(['/', '.']) {
         return anyhow!("there is no file {what}: check its name and its directory");
@@ -51,7 +73,7 @@ fn nothing_named(what: &str, rules: &[&Page]) -> anyhow::Error {
         || "linerate explain lists the rules".to_owned(),
         |slug| format!("did you mean {slug}?"),
     );
-    anyhow!("there is no rule or file '{what}': {hint}")
+    anyhow!("there is no rule, file or tag '{what}': {hint}")
 }
 
 /// A text in one of the formats that can be imported.

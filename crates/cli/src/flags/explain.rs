@@ -8,16 +8,16 @@ use measurement::BitRate;
 use super::format::FormatFlags;
 use super::store::StoreFile;
 
-/// Explains a rule, the last run, what limited a test whose record is in a file, or where CPU time went by
+/// Explains a rule, a run of the history, what limited a test whose record is in a file, or where CPU time went by
 /// what perf printed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainFlags {
-    /// A rule such as gro-off, `last` for the last run, or a file: a record, the output of iperf3
-    /// or iperf, the text of "perf report --stdio", of "perf top --stdio" or of "perf script", or
+    /// A rule such as gro-off; last, last~1 for the run before, a number of linerate history or a
+    /// tag; or a file: a record, the output of iperf3 or iperf, the text of "perf report --stdio", of "perf top --stdio" or of "perf script", or
     /// folded stacks
     /// [default: list all rules]
-    #[arg(value_name = "RULE|last|FILE")]
+    #[arg(value_name = "RULE|RUN|FILE")]
     pub(crate) what: Option<String>,
     #[command(flatten)]
     pub(crate) format: FormatFlags,

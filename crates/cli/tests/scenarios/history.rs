@@ -57,7 +57,18 @@ fn runs_are_listed_named_shown_and_exported() {
     let both: Value = serde_json::from_slice(&fs::read(&file).expect("a file")).expect("JSON");
     assert_eq!(list(&both["records"]).len(), 2);
     assert_eq!(asks("export --all").stdout.lines().count(), 2);
-    asks("explain last~1").assert_prints(&["TCP send"]);
+    let explained = asks("explain last~1");
+    explained.assert_prints(&["TCP send"]);
+    assert!(
+        explained.stderr.starts_with("linerate: this is run 1, linerate test, 20"),
+        "{explained:?}"
+    );
+    for words in ["explain 2", "explain before"] {
+        asks(words).assert_prints(&["TCP send"]);
+    }
+    asks("explain 99").assert_refusal(1, &["there is no run 99"]);
+    let long = format!("tag last {}", "x".repeat(65));
+    asks(&long).assert_refusal(2, &["at most 64 characters"]);
     asks("show nonesuch").assert_refusal(1, &["no run or tag 'nonesuch'", "linerate history"]);
     asks("show 99").assert_refusal(1, &["there is no run 99"]);
     assert_eq!(asks("history --keep 1").stdout, "1 run deleted\n");
