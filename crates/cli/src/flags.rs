@@ -184,6 +184,8 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
     if command.get_name() == "sweep" {
         let text = "Store each record as a line of JSON in a file when its test has ended";
         command = command.mut_arg("output", |output| output.help(text).long_help(text));
+        let text = "Duration of each point, e.g. 10s [default: 2s, or by --budget]";
+        command = command.mut_arg("time", |time| time.help(text).long_help(text));
         for without_effect in ["repeat", "fastest", "unit"] {
             command = command.mut_arg(without_effect, |arg| arg.hide(true));
         }

@@ -11,6 +11,7 @@ pub mod entropy;
 pub mod epoll;
 pub mod ethtool_ioctl;
 pub mod event;
+pub mod file_lock;
 pub mod futex;
 pub mod heap;
 pub mod host;

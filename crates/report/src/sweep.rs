@@ -1,5 +1,6 @@
 //! A sweep: points over one or two axes, as a table and as pictures of curves.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use measurement::units::group_thousands;
@@ -12,6 +13,8 @@ use crate::measured;
 use crate::page::wrap;
 use crate::plot::{Axis, Bars, Curve, Plot, Scale, Side, Unit};
 
+mod reasons;
+
 /// The points of a sweep, and its axes.
 #[derive(Clone, Debug)]
 pub struct Sweep<'a> {
@@ -21,6 +24,17 @@ pub struct Sweep<'a> {
     pub points: Vec<Point<'a>>,
     /// Where the curve of a sweep over rates bends. None: it does not, or it is no such sweep.
     pub knee: Option<Knee<'a>>,
+    /// Why a sweep over rates has no knee. None: it has one, or it is no such sweep.
+    pub no_knee: Option<NoKnee>,
+}
+
+/// Why a curve of rates has no knee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoKnee {
+    /// At least 98 % of the highest rate, of all streams, arrives.
+    KeepsUp(BitRate),
+    /// Of no rate at least 98 % arrives.
+    FallsShort,
 }
 
 /// The knee of a curve of rates.
@@ -131,8 +145,10 @@ impl Sweep<'_> {
             return Ok(());
         }
         self.grid(Audience::People).write_text(out, 0)?;
+        self.write_reasons(width, out)?;
         self.write_pictures(width, glyphs, out)?;
-        self.knee.as_ref().map_or(Ok(()), |knee| knee.write(width, out))
+        self.knee.as_ref().map_or(Ok(()), |knee| knee.write(width, out))?;
+        self.no_knee.map_or(Ok(()), |why| write_headed(&[("KNEE", why.to_string())], width, out))
     }
 
     /// Writes the pictures of the curves in `width` columns, each after an empty line. Nothing: there
@@ -259,7 +275,19 @@ impl Sweep<'_> {
     }
 
     fn settings<'b>(&'b self, point: &'b Point<'_>) -> impl Iterator<Item = Value> + 'b {
-        self.axes.iter().zip(&point.settings).map(|(axis, setting)| axis.value(setting))
+        let each = self.axes.iter().zip(&point.settings).enumerate();
+        each.map(|(at, (axis, setting))| match axis.value(setting) {
+            Value::Size(size) if self.has_odd_bytes(at) => Value::Bytes(size),
+            value => value,
+        })
+    }
+
+    /// Whether a size of this axis is no whole KiB: then all are shown in bytes.
+    fn has_odd_bytes(&self, axis: usize) -> bool {
+        self.points.iter().any(|point| match point.settings.get(axis) {
+            Some(Setting::Number(bytes)) => !bytes.is_multiple_of(1024),
+            _ => false,
+        })
     }
 }
 
@@ -268,17 +296,36 @@ impl Knee<'_> {
         let knee = format!("at {}: the last rate of which at least 98 % arrives", self.at);
         let judgement = self.above.judgement.as_ref();
         let verdict = judgement.and_then(|judgement| judgement.verdict.as_ref());
-        let limit = verdict.map(|verdict| verdict.sentence.clone());
-        writeln!(out)?;
-        for (head, text) in [("KNEE", Some(knee)), ("LIMIT", limit)] {
-            let lines = text.map(|text| wrap(&text, width.saturating_sub(HEAD).max(HEAD)));
-            for (number, line) in lines.into_iter().flatten().enumerate() {
-                let head = if number == 0 { head } else { "" };
-                writeln!(out, "{head:HEAD$}{line}")?;
+        let limit = verdict.map(|verdict| ("LIMIT", verdict.sentence.clone()));
+        let lines: Vec<_> = [("KNEE", knee)].into_iter().chain(limit).collect();
+        write_headed(&lines, width, out)
+    }
+}
+
+impl fmt::Display for NoKnee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeepsUp(rate) => {
+                write!(f, "none up to {rate}: at least 98 % of it arrives; sweep higher rates")
+            }
+            Self::FallsShort => {
+                f.write_str("none: of no rate at least 98 % arrives; sweep lower rates")
             }
         }
-        Ok(())
     }
+}
+
+/// Writes an empty line, and sentences behind their heads.
+fn write_headed(texts: &[(&str, String)], width: usize, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    for (head, text) in texts {
+        let lines = wrap(text, width.saturating_sub(HEAD).max(HEAD));
+        for (number, line) in lines.into_iter().enumerate() {
+            let head = if number == 0 { head } else { "" };
+            writeln!(out, "{head:HEAD$}{line}")?;
+        }
+    }
+    Ok(())
 }
 
 /// A quantity of a direction of a test.

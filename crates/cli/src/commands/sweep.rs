@@ -1,7 +1,7 @@
 //! `linerate sweep`: a test at each point of one axis or two.
 
 use std::io::Write;
-use std::net::IpAddr;
+use std::net::ToSocketAddrs;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use measurement::outcome::Ending;
 use measurement::units::show_time;
 use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
 use report::export::{Audience, Csv, Export, JsonStream, Table};
-use report::sweep;
+use report::sweep::{self, NoKnee};
 
 use crate::commands::test::request;
 use crate::exit::{self, UsageError};
@@ -62,13 +62,17 @@ pub(crate) fn run(flags: &mut SweepFlags) -> anyhow::Result<ExitCode> {
 }
 
 /// Refuses to go on with the points of another server, as far as that can be told before it is
-/// asked.
+/// asked. A name that cannot be resolved is refused by the first test.
 fn check_server(flags: &SweepFlags, records: &[TestRecord]) -> Result<(), UsageError> {
-    let (host, _) = flags.test.server.target.host_and_port();
-    let Ok(here) = host.parse::<IpAddr>() else { return Ok(()) };
     let peers = records.iter().filter_map(|record| record.peer.as_ref());
-    let mut peers = peers.map(|peer| peer.address.ip().to_canonical());
-    let Some(other) = peers.find(|peer| *peer != here.to_canonical()) else { return Ok(()) };
+    let mut peers = peers.map(|peer| peer.address.ip().to_canonical()).peekable();
+    if peers.peek().is_none() {
+        return Ok(());
+    }
+    let (host, _) = flags.test.server.target.host_and_port();
+    let Ok(found) = (host, 0).to_socket_addrs() else { return Ok(()) };
+    let here: Vec<_> = found.map(|address| address.ip().to_canonical()).collect();
+    let Some(other) = peers.find(|peer| !here.contains(peer)) else { return Ok(()) };
     Err(UsageError(format!("the file is of a sweep with {other}: choose another file")))
 }
 
@@ -174,7 +178,7 @@ impl End {
         if was_interrupted {
             return Ok(ExitCode::from(exit::INTERRUPTED));
         }
-        Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(exit::MISSED) })
+        Ok(exit::of_records(&set.records, &missed))
     }
 }
 
@@ -195,8 +199,12 @@ fn print(
         Some(sweep::Point { settings: point.settings.clone(), record })
     };
     let measured: Vec<_> = points.all.iter().filter_map(of_record).collect();
-    let knee = knee(flags, &measured);
-    let drawn = sweep::Sweep { axes: points.axes.clone(), points: measured, knee };
+    let (knee, no_knee) = match knee(flags, &measured) {
+        Some(Ok(knee)) => (Some(knee), None),
+        Some(Err(why)) => (None, Some(why)),
+        None => (None, None),
+    };
+    let drawn = sweep::Sweep { axes: points.axes.clone(), points: measured, knee, no_knee };
     if format.name() == Table.name() {
         let (width, glyphs) = (terminal::width(), charset::glyphs());
         return output::print_table(|out| drawn.write(width, glyphs, out));
@@ -212,8 +220,12 @@ fn print(
     output::print(set, format)
 }
 
-/// The knee of a sweep over rates alone.
-fn knee<'a>(flags: &SweepFlags, points: &[sweep::Point<'a>]) -> Option<sweep::Knee<'a>> {
+/// The knee of a sweep over rates alone, or why there is none. None: it is over something else, or
+/// has fewer than two rates.
+fn knee<'a>(
+    flags: &SweepFlags,
+    points: &[sweep::Point<'a>],
+) -> Option<Result<sweep::Knee<'a>, NoKnee>> {
     let [over] = &flags.over[..] else { return None };
     if over.axis != Axis::Rate {
         return None;
@@ -229,11 +241,23 @@ fn knee<'a>(flags: &SweepFlags, points: &[sweep::Point<'a>]) -> Option<sweep::Kn
     let mut rates: Vec<_> = rates.collect();
     rates.sort_by_key(|(setting, ..)| *setting);
     let curve: Vec<_> = rates.iter().map(|(_, asked, got, _)| (*asked, *got)).collect();
-    let at = analysis::knee(&curve)?;
+    let highest = *curve.last()?;
+    let Some(at) = analysis::knee(&curve) else {
+        return (curve.len() > 1).then(|| Err(no_knee(highest)));
+    };
     let before = rates.get(at.saturating_sub(1))?.0;
     let beyond = rates.get(at + 2).or_else(|| rates.get(at + 1))?.0;
     let (_, _, _, above) = *rates.get(at + 1)?;
-    Some(sweep::Knee { at: rates[at].1, around: (before, beyond), above })
+    Some(Ok(sweep::Knee { at: rates[at].1, around: (before, beyond), above }))
+}
+
+/// Why a curve that ends at such a rate, asked and delivered, has no knee.
+fn no_knee(highest: (BitRate, BitRate)) -> NoKnee {
+    // By itself, with a rate above of which nothing arrives, the highest rate is the knee if it
+    // keeps up.
+    let above = (highest.0, BitRate::from_bits_per_second(0));
+    let keeps_up = analysis::knee(&[highest, above]).is_some();
+    if keeps_up { NoKnee::KeepsUp(highest.0) } else { NoKnee::FallsShort }
 }
 
 /// The rate of all streams, in all directions.

@@ -61,7 +61,12 @@ fn sweep<'a>(axis: Dimension, records: &'a [(u64, TestRecord)]) -> Sweep<'a> {
         settings: vec![Setting::Number(*setting)],
         record,
     };
-    Sweep { axes: vec![axis], points: records.iter().map(point).collect(), knee: None }
+    Sweep {
+        axes: vec![axis],
+        points: records.iter().map(point).collect(),
+        knee: None,
+        no_knee: None,
+    }
 }
 
 fn pictures(sweep: &Sweep<'_>, width: usize, glyphs: Glyphs) -> String {
@@ -126,7 +131,12 @@ fn a_curve_for_each_setting_of_a_second_axis() {
         settings: vec![Setting::Number(*streams), Setting::Name((*name).to_owned())],
         record,
     });
-    let sweep = Sweep { axes: vec![STREAMS, CONGESTION], points: points.collect(), knee: None };
+    let sweep = Sweep {
+        axes: vec![STREAMS, CONGESTION],
+        points: points.collect(),
+        knee: None,
+        no_knee: None,
+    };
     insta::assert_snapshot!("two_axes_80", pictures(&sweep, 80, Glyphs::Braille));
     let mut csv = Vec::new();
     sweep.grid(Audience::Programs).write_csv(&mut csv).expect("a vector takes all");
@@ -142,7 +152,7 @@ fn names_have_bars_and_a_single_point_nothing() {
     let point =
         |(name, record): (&str, _)| Point { settings: vec![Setting::Name(name.into())], record };
     let points: Vec<_> = ["cubic", "reno"].into_iter().zip(&records).map(point).collect();
-    let mut sweep = Sweep { axes: vec![CONGESTION], points, knee: None };
+    let mut sweep = Sweep { axes: vec![CONGESTION], points, knee: None, no_knee: None };
     insta::assert_snapshot!("bars_60", pictures(&sweep, 60, Glyphs::Braille));
     sweep.points.truncate(1);
     assert_eq!(pictures(&sweep, 60, Glyphs::Braille), "");
@@ -174,4 +184,38 @@ fn people_read_what_was_resent_as_a_share_and_programs_its_number() {
     let mut csv = Vec::new();
     sweep(STREAMS, &records).grid(Audience::Programs).write_csv(&mut csv).expect("a vector");
     assert!(String::from_utf8(csv).expect("text").contains(",1730,"));
+}
+
+#[test]
+fn each_rule_is_told_once_with_its_points() {
+    let mut records = saturation();
+    for at in [3, 5] {
+        let reason = |stamp, rule: &str, text: &str| measurement::Reason {
+            rule: rule.parse().expect("a rule"),
+            stamp,
+            host: None,
+            text: text.to_owned(),
+        };
+        records[at].1.judgement = Some(measurement::Judgement {
+            stamp: measurement::Stamp::Invalid,
+            reasons: vec![
+                reason(measurement::Stamp::Suspect, "link-speed-low", &format!("waited {at} ms")),
+                reason(measurement::Stamp::Invalid, "rx-ring-small", "sent too little"),
+                reason(measurement::Stamp::Valid, "mtu-small", "only information"),
+            ],
+            ..Default::default()
+        });
+    }
+    let mut out = Vec::new();
+    let mut sweep = sweep(RATE, &records);
+    sweep.write_reasons(80, &mut out).expect("written");
+    let told = "\n\
+        INVALID  at rate 8.000 Mbit/s: sent too little (also at rate 32.00 Mbit/s)\n\
+        SUSPECT  at rate 8.000 Mbit/s: waited 3 ms (also at rate 32.00 Mbit/s)\n";
+    assert_eq!(String::from_utf8(out).expect("text"), told);
+    sweep.no_knee = Some(NoKnee::FallsShort);
+    let mut out = Vec::new();
+    sweep.write(80, Glyphs::Ascii, &mut out).expect("written");
+    let end = "\nKNEE   none: of no rate at least 98 % arrives; sweep lower rates\n";
+    assert!(String::from_utf8(out).expect("text").ends_with(end));
 }

@@ -39,6 +39,7 @@ impl Store {
             options.create_new(true).open(path)
         };
         let file = opened.map_err(|error| refused(path, &error))?;
+        lock(&file, path)?;
         let bytes = read(&file, path)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let (lines, rest) = bytes.split_at(whole);
@@ -102,6 +103,17 @@ fn refused(path: &Path, error: &io::Error) -> UsageError {
     })
 }
 
+/// Keeps other sweeps off the file until it is closed. A file system without locks is none the worse.
+fn lock(file: &File, path: &Path) -> Result<(), UsageError> {
+    if let Ok(false) = linux::file_lock::try_lock(file) {
+        let file = path.display();
+        return Err(UsageError(format!(
+            "another sweep writes {file}: wait for its end, or choose another file"
+        )));
+    }
+    Ok(())
+}
+
 /// All of a file that may be that of a sweep.
 fn read(file: &File, path: &Path) -> anyhow::Result<Vec<u8>> {
     let name = path.display();
@@ -145,3 +157,20 @@ fn sync(file: &File, path: &Path) -> io::Result<()> {
 
 /// With which each line begins.
 const BEGIN: &[u8] = b"{\"event\":";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_of_one_sweep_at_a_time() {
+        let path = std::env::temp_dir().join(format!("linerate-sweep-{}", std::process::id()));
+        let first = Store::open(&path, true).expect("a new file");
+        let second = Store::open(&path, true).expect_err("the file is locked").to_string();
+        assert!(second.starts_with("another sweep writes "), "{second}");
+        drop(first);
+        let third = Store::open(&path, true);
+        std::fs::remove_file(&path).expect("removed");
+        assert!(third.is_ok(), "{third:?}");
+    }
+}
