@@ -141,6 +141,7 @@ pub(crate) fn of_records(records: &[TestRecord], missed: &[String]) -> ExitCode 
     }
 }
 
-fn is_invalid(record: &TestRecord) -> bool {
+/// Whether the stamp of a record is INVALID.
+pub(crate) fn is_invalid(record: &TestRecord) -> bool {
     record.judgement.as_ref().is_some_and(|judgement| judgement.stamp == Stamp::Invalid)
 }

@@ -178,7 +178,13 @@ impl End {
         if was_interrupted {
             return Ok(ExitCode::from(exit::INTERRUPTED));
         }
-        Ok(exit::of_records(&set.records, &missed))
+        // Beyond the knee a point is INVALID by its nature.
+        let are_all_invalid = !set.records.is_empty() && set.records.iter().all(exit::is_invalid);
+        Ok(match (missed.is_empty(), are_all_invalid) {
+            (false, _) => ExitCode::from(exit::MISSED),
+            (true, true) => ExitCode::from(exit::INVALID),
+            (true, false) => ExitCode::SUCCESS,
+        })
     }
 }
 

@@ -66,5 +66,5 @@ Examples:
   linerate sweep 10.0.0.2 --over rate --format csv > rate.csv
 
 Ctrl-C keeps what is measured and draws it.
-Exit codes: 0 done; 1 a point failed; 2 usage; 3 a point is INVALID; 4 a requirement (--min-rate,
+Exit codes: 0 done; 1 a point failed; 2 usage; 3 all points are INVALID; 4 a requirement (--min-rate,
 ...) is missed; 5 the server was busy; 130 interrupted";

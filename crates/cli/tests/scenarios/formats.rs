@@ -265,7 +265,11 @@ fn the_last_run_is_kept_and_explained() {
     let server = Server::start();
     with(client(&server, "--tcp --send -t 200ms")).assert_ran_to_its_end();
     let explained = with(linerate("explain last"));
-    explained.assert_success();
+    assert_eq!(explained.code, Some(0), "{explained:?}");
+    assert!(
+        explained.stderr.starts_with("linerate: this is run 1, linerate test, "),
+        "{explained:?}"
+    );
     assert!(explained.stdout.contains("TCP send"), "{explained:?}");
     _ = std::fs::remove_dir_all(&folder);
 }
