@@ -116,6 +116,15 @@ pub(crate) fn find(store: &Store, word: &str) -> anyhow::Result<Vec<RunId>> {
     if ids.is_empty() { Err(nothing()) } else { Ok(ids) }
 }
 
+/// The runs that a word stands for, as a user knows them: command and time.
+pub(crate) fn names(file: Option<&Path>, word: &str) -> anyhow::Result<Vec<String>> {
+    let store = read(file)?;
+    let ids = find(&store, word)?;
+    let runs = store.runs(&Filter::default())?;
+    let found = runs.iter().filter(|run| ids.contains(&RunId::from_number(run.id)));
+    Ok(found.map(report::history::named).collect())
+}
+
 /// Whether a word names a run by itself: `last`, `last~1` or a number.
 pub(crate) fn is_run(word: &str) -> bool {
     back(word).is_some() || word.parse::<u64>().is_ok()

@@ -12,7 +12,6 @@ use report::export::Diagnosis;
 use report::import::{self, Content, Imported, Table};
 use report::tables::AttributedTable;
 use serde_json::{Value, json};
-use store::{Filter, RunId};
 
 use crate::exit::UsageError;
 use crate::flags::ExplainFlags;
@@ -45,19 +44,15 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
 fn explain_kept(what: &str, flags: &ExplainFlags, rules: &[&Page]) -> anyhow::Result<ExitCode> {
     let file = flags.file.path();
     let names_a_run = history::is_run(what);
-    let found = history::read(file).and_then(|store| history::find(&store, what).map(|_| store));
-    let store = match found {
-        Ok(store) => store,
+    let names = match history::names(file, what) {
+        Ok(names) => names,
         Err(error) if names_a_run => return Err(error),
         Err(_) => return Err(nothing_named(what, rules)),
     };
     let records = history::records(file, what)?;
     if names_a_run {
-        let id = history::find(&store, what)?;
-        let runs = store.runs(&Filter::default())?;
-        for run in runs.iter().filter(|run| id.contains(&RunId::from_number(run.id))) {
-            let named = report::history::named(run);
-            _ = writeln!(anstream::stderr(), "linerate: this is {named}");
+        for name in names {
+            _ = writeln!(anstream::stderr(), "linerate: this is {name}");
         }
     }
     explain_records(records, flags)
