@@ -50,7 +50,7 @@ pub struct AbRecord {
     pub pairs: u32,
     /// Pairs that were measured again, since a run failed or its stamp is INVALID.
     pub repeated: u32,
-    /// What the pairs show.
+    /// Which side is faster by the pairs.
     pub finding: AbFinding,
     /// Rates of B by those of A; none: there are fewer than three pairs.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -90,7 +90,7 @@ pub struct AbRule {
     pub confidence: f64,
 }
 
-/// What the pairs of an A/B test show.
+/// Finding of an A/B test: which side is faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -20,10 +20,10 @@ mod verdict;
 
 use embedded::Embedded;
 
-/// What a page shows. Records that were judged have their verdicts.
+/// Content of a page. Records that were judged have their verdicts.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// What the page is called; none: by the ends of the first test.
+    /// Title of the page; none: by the ends of the first test.
     pub title: Option<&'a str>,
     /// Tests, in the order in which they are shown.
     pub records: &'a RecordSet,

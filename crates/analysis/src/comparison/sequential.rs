@@ -1,9 +1,9 @@
 //! A/B tests: what pairs of runs show when they are looked at more than once, and when it is enough.
 //! The runs of a pair follow each other, so that a drift hits both.
 //!
-//! Who looks after each pair and ends when the interval excludes 1 is wrong far more often than in
-//! 5 % of tests. Here the share of wrong decisions is spent over the looks by the function
-//! alpha * t^2 of the share t of pairs that are there (K. K. G. Lan and D. L. DeMets: Biometrika 70,
+//! A test that is looked at after each pair, and ends when the interval excludes 1, is wrong far more
+//! often than in 5 % of cases. Here the share of wrong decisions is spent over the looks by the
+//! function alpha * t^2 of the share t of pairs that are there (K. K. G. Lan and D. L. DeMets: Biometrika 70,
 //! 1983; K. Kim and D. L. DeMets: Biometrika 74, 1987). Each look has an interval of Student's t at
 //! the level that it spends; that all of them hold follows from the sum of what is spent
 //! (Bonferroni), without assumptions on how they depend on each other.
@@ -17,17 +17,17 @@ use super::{effect, student};
 /// Confidence with which the interval of an A/B test holds, over all of its looks.
 pub const AB_CONFIDENCE: f64 = 0.95;
 
-/// What pairs show.
+/// Result of pairs of runs: which side is faster, and by how much.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// What they show.
+    /// Which side is faster.
     pub finding: AbFinding,
     /// Rates of B by those of A; none: there are fewer than three pairs.
     pub effect: Option<EffectSize>,
 }
 
 impl Look {
-    /// What the rates of A and B show, in bit/s and above zero, pair by pair.
+    /// The look at the rates of A and B, in bit/s and above zero, pair by pair.
     pub fn at(pairs: &[(f64, f64)], rule: &AbRule) -> Self {
         let logarithms: Vec<_> = pairs.iter().map(|(a, b)| (a.ln(), b.ln())).collect();
         let effect = effect::paired(&logarithms, level(pairs.len(), rule));
@@ -75,8 +75,8 @@ fn most(rule: &AbRule) -> usize {
     usize::try_from(rule.most_pairs).unwrap_or(usize::MAX)
 }
 
-/// What the interval takes no account of, a sentence each: a drift of both sides, and rates on two
-/// levels.
+/// Properties of the runs that the interval takes no account of, a sentence each: a drift of both
+/// sides, and rates on two levels.
 pub fn remarks(pairs: &[(f64, f64)]) -> Vec<String> {
     let logarithms =
         |side: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| side(pair).ln()).collect::<Vec<_>>();

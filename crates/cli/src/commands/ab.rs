@@ -147,7 +147,7 @@ fn announce(flags: &AbFlags, plans: [&TestPlan; 2]) {
     _ = writeln!(anstream::stderr(), "linerate: at most {pairs} pairs of tests, about {time}");
 }
 
-/// What was asked for.
+/// An A/B test as the user asked for it.
 struct AbTest {
     sides: [AbSide; 2],
     rule: AbRule,

@@ -52,7 +52,7 @@ fn judge(records: &mut [TestRecord]) {
     }
 }
 
-/// What the words of a command line stand for.
+/// Records, searches and sweeps that the words of a command line stand for.
 struct Found {
     records: RecordSet,
     searches: Vec<SearchRecord>,

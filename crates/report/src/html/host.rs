@@ -42,7 +42,7 @@ pub(super) struct Flame {
     stacks: Vec<(String, u64)>,
 }
 
-/// What a host has.
+/// Hardware and kernel of a host.
 #[derive(Debug, Serialize)]
 pub(super) struct HostTables {
     title: String,
