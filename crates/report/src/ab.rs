@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use measurement::comparison::{EffectSize, RatioInterval};
+use measurement::units::counted;
 use measurement::{AbFinding, AbRecord, AbSide};
 
 use crate::columns::{Cell, Columns, Emphasis, paint};
@@ -82,8 +83,7 @@ fn result(record: &AbRecord) -> String {
 fn notes(record: &AbRecord) -> Vec<String> {
     let mut notes = record.notes.clone();
     if record.repeated > 0 {
-        let pairs =
-            if record.repeated == 1 { "1 pair" } else { &format!("{} pairs", record.repeated) };
+        let pairs = counted(record.repeated.into(), "pair");
         notes.push(format!("{pairs} did not count, since a run failed or is INVALID"));
     }
     notes

@@ -51,9 +51,10 @@ impl Look {
 
 fn finding(interval: RatioInterval, margin: f64) -> AbFinding {
     match interval {
+        // However sure a difference is, one within the margin does not matter.
+        _ if interval.widest() <= margin => AbFinding::Equivalent,
         RatioInterval { low, .. } if low > 1.0 => AbFinding::Faster,
         RatioInterval { high, .. } if high < 1.0 => AbFinding::Slower,
-        _ if interval.widest() <= margin => AbFinding::Equivalent,
         _ => AbFinding::NotShown,
     }
 }

@@ -6,39 +6,43 @@ use std::time::Duration;
 
 use anyhow::Context;
 use campaign::search::{Alternate, Sweep};
-use campaign::{AB_CONFIDENCE, Look, Results, Row, Runner};
+use campaign::{AB_CONFIDENCE, Look, Requirements, Results, Row, Runner};
 use linux::entropy;
 use linux::event::StopSignals;
 use measurement::alternation::AbSchema;
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::record::RunError;
-use measurement::units::show_time;
+use measurement::units::{counted, show_time};
 use measurement::{
     AbFinding, AbRecord, AbRule, AbSide, End, RecordSet, TestPlan, TestRecord, Transport, json,
 };
 use report::ab;
-use report::export::{Audience, Export, Json, JsonCompact};
+use session::SessionError;
 
 use crate::commands::test::request;
 use crate::exit::{self, UsageError};
+use crate::flags::format::Form;
 use crate::flags::{AbFlags, TestFlags};
 use crate::progress::{Detail, Progress};
 use crate::{history, output, plan, terminal};
 
 pub(crate) fn run(flags: &AbFlags) -> anyhow::Result<ExitCode> {
-    let form = Form::of(&flags.test)?;
+    let form = flags.test.output.format.form()?;
     let [a, b] = sides(flags)?;
-    if let Some(file) = &flags.test.output.output {
+    let plans = [a.row.plan.clone(), b.row.plan.clone()];
+    let output = &flags.test.output;
+    let requirements = output.requirements.of_rows(&plans, flags.test.rows.latency)?;
+    if let Some(file) = &output.output {
         output::check_writable(file)?;
     }
     let seed = flags.seed.map_or_else(|| entropy::random().map(u64::from_ne_bytes), Ok);
     let seed = seed.context("no random numbers")?;
     let rule =
         AbRule { most_pairs: flags.pairs, margin_ratio: flags.margin, confidence: AB_CONFIDENCE };
-    announce(flags, [&a.row.plan, &b.row.plan]);
+    announce(flags, &plans);
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let detail = Detail::from_flags(flags.test.output.quiet, false);
+    let detail = Detail::from_flags(output.quiet, output.verbose);
     let most = usize::try_from(flags.pairs).unwrap_or(usize::MAX).saturating_mul(2);
     let mut progress = Progress::new(detail).of(most);
     let mut runner =
@@ -49,31 +53,7 @@ pub(crate) fn run(flags: &AbFlags) -> anyhow::Result<ExitCode> {
     drop(progress);
     let of_side = |side: Side| AbSide { options: side.options, plan: side.row.plan, rate: None };
     let test = AbTest { sides: [a, b].map(of_side), rule, seed };
-    finish(flags, form, &test.record(flags, &search, results))
-}
-
-/// In what form the record is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Text,
-    Json,
-    Compact,
-}
-
-impl Form {
-    fn of(flags: &TestFlags) -> Result<Self, UsageError> {
-        let Some(format) = flags.output.format.chosen() else { return Ok(Self::Text) };
-        let name = format.name();
-        match format.audience() {
-            Audience::People => Ok(Self::Text),
-            Audience::Programs if name == Json.name() => Ok(Self::Json),
-            Audience::Programs if name == JsonCompact.name() => Ok(Self::Compact),
-            Audience::Programs => {
-                let text = format!("--format {name} cannot show an A/B test: choose json");
-                Err(UsageError(text))
-            }
-        }
-    }
+    finish(flags, form, &requirements, &test.record(flags, &search, results))
 }
 
 /// A setting, and how it is tested.
@@ -137,11 +117,11 @@ fn short(test: &TestFlags, plan: &TestPlan) -> Result<TestPlan, UsageError> {
 }
 
 /// Says what is going to be measured, and how long that may take.
-fn announce(flags: &AbFlags, plans: [&TestPlan; 2]) {
+fn announce(flags: &AbFlags, plans: &[TestPlan]) {
     if flags.test.output.quiet {
         return;
     }
-    let time = (Sweep::planned_time(plans.into_iter()) * flags.pairs).as_secs();
+    let time = (Sweep::planned_time(plans.iter()) * flags.pairs).as_secs();
     let (pairs, time) = (flags.pairs, show_time(Duration::from_secs(time)));
     // What is said here is only a remark.
     _ = writeln!(anstream::stderr(), "linerate: at most {pairs} pairs of tests, about {time}");
@@ -158,7 +138,7 @@ impl AbTest {
     fn record(self, flags: &AbFlags, search: &Alternate, results: Results) -> AbRecord {
         let pairs = search.pairs();
         let look = Look::at(&pairs.counting, &self.rule);
-        let error = error(&results);
+        let error = error(&results, pairs.counting.len());
         let records = results.records.records;
         let first = records.first();
         let rate_of =
@@ -185,18 +165,26 @@ impl AbTest {
     }
 }
 
-/// Why it ended early; none: it did not.
-fn error(results: &Results) -> Option<RunError> {
-    if let Some(error) = &results.error {
-        return Some(exit::of_session(error));
-    }
+/// Why it ended early, after so many pairs; none: it did not.
+fn error(results: &Results, pairs: usize) -> Option<RunError> {
     let was_interrupted = |record: &TestRecord| record.outcome.ending == Ending::Interrupted;
-    let last = results.records.records.last().filter(|last| was_interrupted(last));
-    last.map(|_| exit::of_session(&session::SessionError::Interrupted))
+    match &results.error {
+        Some(error) if !matches!(error, SessionError::Interrupted) => Some(exit::of_session(error)),
+        None if !results.records.records.last().is_some_and(was_interrupted) => None,
+        _ => Some(RunError {
+            message: format!("interrupted after {}", counted(pairs as u64, "pair")),
+            ..exit::of_session(&SessionError::Interrupted)
+        }),
+    }
 }
 
 /// Prints the record, and returns the exit code.
-fn finish(flags: &AbFlags, form: Form, record: &AbRecord) -> anyhow::Result<ExitCode> {
+fn finish(
+    flags: &AbFlags,
+    form: Form,
+    requirements: &Requirements,
+    record: &AbRecord,
+) -> anyhow::Result<ExitCode> {
     let output = &flags.test.output;
     if let Some(keeping) = output.store.keeping("ab") {
         history::keep(&keeping, &RecordSet::new(record.records.clone()));
@@ -205,17 +193,17 @@ fn finish(flags: &AbFlags, form: Form, record: &AbRecord) -> anyhow::Result<Exit
         output::print_table(|out| match form {
             Form::Text => ab::write(record, terminal::width(), out),
             Form::Json => json::write_indented(record, out),
-            Form::Compact => {
-                json::write(record, out)?;
-                writeln!(out)
-            }
         })?;
     }
     if let Some(file) = output.output.as_deref().filter(|_| !record.records.is_empty()) {
         output::write_whole(file, |out| json::write_indented(record, out))?;
     }
+    let missed: Vec<_> =
+        record.records.iter().flat_map(|record| requirements.missed(record)).collect();
+    exit::say_missed(&missed);
     Ok(match &record.error {
         Some(error) => exit::complain(error),
+        None if !missed.is_empty() => ExitCode::from(exit::MISSED),
         None if record.finding == AbFinding::TooFew => {
             exit::complain(&exit::failed("too few runs are valid: see linerate explain last"));
             ExitCode::from(exit::INVALID)

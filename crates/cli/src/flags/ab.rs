@@ -81,7 +81,10 @@ fn as_test(typed: &[OsString], options: &str) -> Vec<OsString> {
             None => words.push(word.clone()),
         }
     }
-    words.extend(options.split_whitespace().map(OsString::from));
+    // Behind -- there are no options.
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let own = options.split_whitespace().map(OsString::from);
+    words.splice(end..end, own);
     words
 }
 
@@ -123,8 +126,8 @@ Examples:
 
 It ends when the interval of the ratio of rates excludes 1 or is within the margin; the interval holds
 with 95 % however often it is looked at. Runs that are INVALID are repeated with their pair.
-Exit codes: 0 done, whatever the difference; 1 failed; 2 usage; 3 too few runs are valid; 5 the
-server was busy; 130 interrupted, with what the pairs so far show";
+Exit codes: 0 done, whatever the difference; 1 failed; 2 usage; 3 too few runs are valid; 4 a
+requirement (--min-rate, ...) is missed; 5 the server was busy; 130 interrupted, with what the pairs so far show";
 
 #[cfg(test)]
 mod tests {
@@ -141,6 +144,7 @@ mod tests {
         let line = "ab 10.0.0.2 --a -N --b=-w4M -t 3s --pairs 9 --seed=1";
         assert_eq!(as_typed(line, "-w 4M  -N"), "test 10.0.0.2 -t 3s -w 4M -N");
         assert_eq!(as_typed("--color never ab h --b -N", ""), "--color never test h");
+        assert_eq!(as_typed("ab --b -N -- h", "-N"), "test -N -- h");
     }
 
     #[test]
