@@ -50,10 +50,13 @@ impl From<String> for Remedy {
 
 impl Display for Remedy {
     /// The advice and the shell commands of its settings: `enlarge the ring: ethtool -G eth0 rx
-    /// 4096`.
+    /// 4096`. A command that both hosts need is written once.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.sentence)?;
         for (number, change) in self.changes.iter().enumerate() {
+            if self.changes[..number].iter().any(|earlier| earlier.setting == change.setting) {
+                continue;
+            }
             let before = if number == 0 { ": " } else { "; " };
             write!(f, "{before}{}", change.setting)?;
         }
@@ -145,6 +148,14 @@ mod tests {
         ]);
         assert_eq!(json["changes"], changes);
         assert_eq!(serde_json::from_value::<Remedy>(json).expect("a remedy"), remedy);
+    }
+
+    #[test]
+    fn a_command_for_both_hosts_is_written_once() {
+        let ring = Setting::Ring { interface: "eth0".to_owned(), ring: Ring::Rx, entries: 4096 };
+        let on = |host| Change::new(&host, ring.clone());
+        let remedy = Remedy::from("enlarge").with(on(Role::Client)).with(on(Role::Peer));
+        assert_eq!(remedy.to_string(), "enlarge: ethtool -G eth0 rx 4096");
     }
 
     #[test]
