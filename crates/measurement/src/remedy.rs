@@ -154,7 +154,7 @@ mod tests {
     fn a_command_for_both_hosts_is_written_once() {
         let ring = Setting::Ring { interface: "eth0".to_owned(), ring: Ring::Rx, entries: 4096 };
         let on = |host| Change::new(&host, ring.clone());
-        let remedy = Remedy::from("enlarge").with(on(Role::Client)).with(on(Role::Peer));
+        let remedy = Remedy::from("enlarge").with(on(Role::Here)).with(on(Role::Peer));
         assert_eq!(remedy.to_string(), "enlarge: ethtool -G eth0 rx 4096");
     }
 
