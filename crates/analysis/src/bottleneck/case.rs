@@ -109,6 +109,11 @@ impl<'a> Case<'a> {
     pub(crate) fn is_tcp(&self) -> bool {
         self.test.is_some_and(|test| test.record.plan.transport == Transport::Tcp)
     }
+
+    /// Whether the test has one stream.
+    pub(crate) fn is_one_stream(&self) -> bool {
+        self.test.is_some_and(|test| test.record.streams.len() == 1)
+    }
 }
 
 /// So much more takes a CPU hardly more time.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use measurement::host::counter;
+use measurement::host::{Family, counter};
 use measurement::profile::ProfileSource;
 use measurement::{Attribution, ProfileRow, Role, Task, Work};
 
@@ -147,6 +147,36 @@ pub(super) fn has_time(case: &Case<'_>, role: &Role) -> Option<bool> {
     Some(busy < AT_EASE || is_others)
 }
 
+/// Whether an end reports no CPU times, and nobody stated what its CPUs did.
+pub(super) fn is_untold(case: &Case<'_>, role: &Role) -> bool {
+    case.host(role).is_none_or(|host| {
+        let profile = host.evidence.profile.as_ref();
+        let is_stated = profile.is_some_and(|one| matches!(one.source, ProfileSource::Stated(_)));
+        !host.reports(Family::CPU) && !is_stated
+    })
+}
+
+/// CPU time of the program of an end, as it reports itself, as a share of one CPU; none: it does
+/// not.
+pub(super) fn of_process(case: &Case<'_>, role: &Role) -> Option<f64> {
+    let outcome = &case.test?.record.outcome;
+    let used = match role {
+        Role::Here => outcome.cpu,
+        Role::Peer => outcome.peer_cpu,
+        Role::Observed(_) => None,
+    };
+    used.map(|used| used.total / 100.0).filter(|used| *used > 0.0)
+}
+
+/// Whether all that an end does in a test is to send, and its program, which tells of its CPU no
+/// more than that, used less than half of one.
+pub(super) fn sends_at_ease(case: &Case<'_>, role: &Role) -> bool {
+    let used = of_process(case, role).filter(|_| is_untold(case, role));
+    case.flows().iter().all(|flow| flow.sender() == *role) && used.is_some_and(|it| it < EASE)
+}
+
+/// CPU time of a program that sends and is not limited by its CPU, as a share of one.
+const EASE: f64 = 0.5;
 /// CPUs that others took from which on a full CPU may be theirs.
 const CROWDED: f64 = 0.30;
 /// Share of the time of one thread.

@@ -25,6 +25,8 @@ pub(crate) fn verdict(test: &Test<'_>, case: &Case<'_>) -> Option<Verdict> {
         });
     }
     let limit = findings.first().filter(|first| first.certainty == Certainty::Limit);
+    let is_it = |limit: &&Finding| causes::is_of_a_filter(limit.rule) || !is_refuted(case, limit);
+    let limit = limit.filter(is_it);
     if let Some(limit) = limit {
         let sentence = sentence(limit);
         findings.truncate(1 + MOST_FURTHER);

@@ -6,6 +6,7 @@ use measurement::host::counter;
 use measurement::{Bound, Role, StreamSample, TcpSample, TestRecord};
 
 use super::Case;
+use super::load;
 use super::response::Control;
 use super::transfer;
 use crate::accounts::Flow;
@@ -136,6 +137,13 @@ impl Arrivals<'_> {
         let asked = &self.record.plan.options.congestion;
         let name = self.record.reported.congestion.as_ref().or(asked.as_ref());
         name.map_or(Control::Cubic, |name| Control::named(name))
+    }
+
+    /// Whether neither end, nor this host's window, nor a queue explains the rate.
+    pub(super) fn is_only_the_path_left(&self, case: &Case<'_>) -> bool {
+        let (here, there) = (self.flow.receiver(), self.flow.sender());
+        let has_time = load::has_time(case, &here) == Some(true);
+        has_time && load::sends_at_ease(case, &there) && self.standing_queue().is_none()
     }
 
     fn segment(&self) -> Option<u32> {

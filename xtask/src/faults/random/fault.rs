@@ -76,6 +76,15 @@ impl Fault {
         fault
     }
 
+    /// It fills the CPU of one end: of an iperf3 no more is told than that its process took it.
+    pub(super) fn of_a_cpu(self, scene: &Scene, end: End) -> Self {
+        let mut fault = self.at_end(scene, end);
+        if scene.is_silent(end) {
+            fault.rules.push("cpu-saturated");
+        }
+        fault
+    }
+
     /// What lies under it at the other end costs as much or more: either is right.
     pub(super) fn at_either_end(self, scene: &Scene) -> Self {
         let fault = self.at_end(scene, scene.sender);

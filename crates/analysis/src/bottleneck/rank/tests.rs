@@ -201,7 +201,8 @@ const FAULTS: &[Fault] = &[
         spoil: |record| {
             test_record::send_again(record, 900, 20);
             let tcp = test_record::sent(record);
-            (tcp.rtt_micros, tcp.min_rtt_micros) = (10_400, 10_000);
+            // CUBIC with such loss, each half millisecond, allows about what arrived.
+            (tcp.rtt_micros, tcp.min_rtt_micros) = (540, 500);
         },
         rules: &[RuleId::TcpPathLoss],
         host: None,
@@ -461,4 +462,16 @@ fn what_was_asked_and_came_has_notes_at_most() {
     assert!(
         in_short(&verdict.findings).iter().all(|(_, how)| *how == measurement::Certainty::Note)
     );
+}
+
+#[test]
+fn a_bound_that_far_more_than_it_allows_refutes_is_no_headline() {
+    let mut record = test_record::tcp();
+    // Reno with 1 % of loss each 20 ms allows some 7 Mbit/s; 1 Gbit/s arrived.
+    record.streams[0].congestion = Some("reno".to_owned());
+    test_record::send_again(&mut record, 9_000, 0);
+    let tcp = test_record::sent(&mut record);
+    (tcp.rtt_micros, tcp.min_rtt_micros) = (20_400, 20_000);
+    let verdict = judged(&record);
+    assert_eq!(verdict.conclusion, Conclusion::Undecided, "{:?}", verdict.findings);
 }

@@ -102,33 +102,16 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
 
 #[cfg(test)]
 mod tests {
-    use measurement::plan::PlanDraft;
-    use measurement::record::PeerReport;
-    use measurement::{Certainty, Direction, Role, TestRecord};
+    use measurement::{Certainty, Role};
 
     use super::*;
     use crate::accounts::Test;
     use crate::test_record;
 
-    /// Data from an iperf3, which tells only how many segments it sent again.
-    fn from_iperf3(again: u64) -> TestRecord {
-        let mut record = test_record::tcp();
-        let receive = |draft: &mut PlanDraft| draft.direction = Direction::Receive;
-        record.plan = test_record::plan_with(&record.plan, receive);
-        record.streams[0].sender = false;
-        record.reported = PeerReport::default();
-        record.hosts.truncate(1);
-        let outcome = &mut record.outcome.directions[0];
-        (outcome.direction, outcome.retransmits) = (Direction::Receive, Some(again));
-        let last = test_record::sent(&mut record);
-        (last.segment, last.min_rtt_micros) = (1_448, 20_000);
-        record
-    }
-
     #[test]
     fn segments_of_an_iperf3_that_arrive_late_were_not_lost() {
         let limits = |late| {
-            let mut record = from_iperf3(1_000);
+            let mut record = test_record::tcp_from_iperf3(1_000);
             let host = test_record::host(&mut record, &Role::Here);
             test_record::grow(host, counter::TCP_PAWS, late);
             let test = Test::from_record(&record);

@@ -15,7 +15,8 @@ const PAGE: Page = Page {
     title: "TCP segment loss on the path",
     what: "More than 0.1 % of the bytes were sent again, most of them needed to be, and neither \
            end nor an observed host dropped them. It is the limit where the sender also waited for its congestion \
-           window half of the time.",
+           window half of the time; of a sender that tells nothing, where loss allows no more, or \
+           no end, window or queue is left as the cause.",
     why: "Each loss halves the window, or takes three tenths of it (CUBIC), so that a rate is \
           bounded by segment, round trip and loss. A slower link or a shaper on the path drops \
           what exceeds its rate: then the loss is its only sign.",
@@ -45,7 +46,14 @@ fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
     }
     let text = format!("segment loss on the path ({} of the segments)", percent(lost));
     let bound = arrivals.bound_by_loss();
-    let is_limit = bound.as_ref().is_some_and(|bound| explains(bound, arrivals.rate));
+    let is_limit = match &bound {
+        Some(bound) => explains(bound, arrivals.rate),
+        // The congestion control bears loss, but not how it recovers, and nothing else is left.
+        None => {
+            let is_here = !hops::drops(case).is_empty();
+            lost >= MUCH && !is_here && arrivals.is_only_the_path_left(case)
+        }
+    };
     let found = if is_limit { Found::limit(text) } else { Found::candidate(text) };
     let seen = format!("{} retransmitted, as the sender reports", counted(again, "segment"));
     let found = found.going(arrivals.flow.outcome.direction).seen(seen).remedy(REMEDY);
@@ -126,6 +134,8 @@ const REMEDY: &str = "check cables, ports and routers (--observe HOST); if a low
 const FACTOR: f64 = 2.0;
 /// Of the bytes. To be calibrated.
 const NOTICED: f64 = 0.001;
+/// Of the segments of a sender that tells no more, whose congestion control bears loss.
+const MUCH: f64 = 0.01;
 /// Where that is what the congestion control makes of it, on a long path.
 const LEAST: f64 = 0.000_2;
 
@@ -133,3 +143,30 @@ const LEAST: f64 = 0.000_2;
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| crate::test_record::send_again(record, 1_000, 10))
     .silent(|record| crate::test_record::send_again(record, 20, 0));
+
+#[cfg(test)]
+mod tests {
+    use measurement::outcome::CpuUse;
+    use measurement::{Certainty, Role};
+
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    #[test]
+    fn much_loss_under_bbr_limits_where_nothing_else_is_left() {
+        let certainty = |peer: f64, here: f64| {
+            let mut record = test_record::tcp_from_iperf3(20_000);
+            record.plan = test_record::plan_with(&record.plan, |draft| {
+                draft.options.congestion = Some("bbr".to_owned());
+            });
+            test_record::fill(test_record::host(&mut record, &Role::Here), here);
+            record.outcome.peer_cpu = Some(CpuUse { total: peer, user: 0.0, system: peer });
+            let test = Test::from_record(&record);
+            check(&Case::of_test(&test, &[])).first().map(|found| found.certainty)
+        };
+        assert_eq!(certainty(17.0, 0.2), Some(Certainty::Limit));
+        assert_eq!(certainty(97.0, 0.2), Some(Certainty::Candidate), "the sender may be full");
+        assert_eq!(certainty(17.0, 0.98), Some(Certainty::Candidate), "the receiver is full");
+    }
+}

@@ -37,7 +37,7 @@ fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
 
 fn on_the_path(case: &Case<'_>, flow: &Flow<'_>, ledger: &Ledger) -> Found {
     let part = share(ledger.remainder, ledger.lost());
-    let steady = case.search().and_then(steady_loss);
+    let steady = case.search().and_then(|search| steady_loss(search, tried(flow, ledger)));
     let found = if ledger.receiver_told && ledger.sender_told && part >= 0.5 {
         Found::limit("packet loss on the path")
     } else if let Some((slowest, least)) = steady.filter(|_| part >= 0.5) {
@@ -67,16 +67,24 @@ fn on_the_path(case: &Case<'_>, flow: &Flow<'_>, ledger: &Ledger) -> Found {
     )
 }
 
-/// The lowest rate of a search, and the share that was lost there, if it is so low that a socket of
-/// usual size holds what arrives while its reader is late, and higher rates lost no more.
-fn steady_loss(search: &RateSearch) -> Option<(BitRate, f64)> {
-    let slowest = search.trials.iter().min_by_key(|trial| trial.asked)?;
-    let most = search.trials.iter().map(|trial| trial.loss).fold(0.0, f64::max);
-    let fastest = search.trials.iter().map(|trial| trial.asked).max()?;
-    let apart = fastest.bits_per_second() as f64 / slowest.asked.bits_per_second().max(1) as f64;
-    let is_steady = search.trials.len() >= FEW && apart >= APART && slowest.loss * ALIKE >= most;
-    let is_steady = is_steady && slowest.loss >= MUCH && slowest.asked.bits_per_second() <= SLOW;
-    is_steady.then_some((slowest.asked, slowest.loss))
+/// The rate and the loss of the test itself, which is a trial of its search too.
+fn tried(flow: &Flow<'_>, ledger: &Ledger) -> Option<(BitRate, f64)> {
+    Some((flow.outcome.offered?.rate, share(ledger.lost(), ledger.sent)))
+}
+
+/// The lowest rate of a search, or of the `test` after it, and the share that was lost there, if it
+/// is so low that a socket of usual size holds what arrives while its reader is late, and higher
+/// rates lost no more.
+fn steady_loss(search: &RateSearch, test: Option<(BitRate, f64)>) -> Option<(BitRate, f64)> {
+    let trials = search.trials.iter().map(|trial| (trial.asked, trial.loss)).chain(test);
+    let trials: Vec<_> = trials.collect();
+    let (slowest, least) = trials.iter().copied().min_by_key(|(asked, _)| *asked)?;
+    let (fastest, _) = trials.iter().copied().max_by_key(|(asked, _)| *asked)?;
+    let most = trials.iter().map(|(_, loss)| *loss).fold(0.0, f64::max);
+    let apart = fastest.bits_per_second() as f64 / slowest.bits_per_second().max(1) as f64;
+    let is_steady = trials.len() >= FEW && apart >= APART && least * ALIKE >= most;
+    let is_steady = is_steady && least >= MUCH && slowest.bits_per_second() <= SLOW;
+    is_steady.then_some((slowest, least))
 }
 
 fn missing(ledger: &Ledger) -> String {
@@ -143,8 +151,11 @@ mod tests {
             above: None,
         };
         let slowest = BitRate::from_bits_per_second(4_000_000);
-        assert_eq!(steady_loss(&search([0.28, 0.18, 0.2])), Some((slowest, 0.2)));
-        assert_eq!(steady_loss(&search([0.5, 0.2, 0.05])), None, "a queue or a socket overflows");
-        assert_eq!(steady_loss(&search([0.02, 0.02, 0.02])), None, "too little to tell");
+        let steady = |losses| steady_loss(&search(losses), None);
+        assert_eq!(steady([0.28, 0.18, 0.2]), Some((slowest, 0.2)));
+        assert_eq!(steady([0.5, 0.2, 0.05]), None, "a queue or a socket overflows");
+        assert_eq!(steady([0.02, 0.02, 0.02]), None, "too little to tell");
+        let test = (BitRate::from_bits_per_second(3_000_000), 0.22);
+        assert_eq!(steady_loss(&search([0.28, 0.18, 0.2]), Some(test)), Some(test));
     }
 }

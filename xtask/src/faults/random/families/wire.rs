@@ -48,7 +48,7 @@ fn offloads(rng: &mut Rng, scene: &Scene) -> Fault {
         let plant = vec![Step::Offloads { at, words: words.to_owned() }];
         Fault::new(format!("the sender has {words}"), plant)
             .named(&["tso-off", "checksum-offload-off", "checksum-cost", "packet-processing-cost"])
-            .at_end(scene, end)
+            .of_a_cpu(scene, end)
     } else {
         let own = at(scene.receiver());
         let words = "gro off".to_owned();
