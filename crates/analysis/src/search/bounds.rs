@@ -48,7 +48,10 @@ impl<'a> Bounds<'a> {
             };
             Load { rate: load, class, fails }
         });
-        let is_told = |load: &Load| load.fails || !trials.at(load.rate).all(is_refuted);
+        let is_hidden = |load: u64| estimate.is_some_and(|about| about.hides(load, goal));
+        let is_told = |load: &Load| {
+            load.fails || !(is_hidden(load.rate) || trials.at(load.rate).all(is_refuted))
+        };
         Self { goal, trials, loads: loads.filter(is_told).collect(), needs_full_length }
     }
 
@@ -80,6 +83,13 @@ impl<'a> Bounds<'a> {
     pub(super) fn class(&self, load: u64) -> Class {
         let found = self.loads.iter().find(|one| one.rate == load);
         found.map_or(Class::Undecided, |one| one.class)
+    }
+
+    /// The highest load above `load` that full-length trials make a lower bound: where `load` fails,
+    /// that is a loss inversion (RFC 9971).
+    pub(super) fn passes_above(&self, load: u64) -> Option<u64> {
+        let above = self.loads.iter().filter(|one| one.rate > load);
+        above.rev().find(|one| one.class == Class::Lower).map(|one| one.rate)
     }
 
     /// The relevant bounds: the lowest load that is an upper bound, and the highest that is a lower

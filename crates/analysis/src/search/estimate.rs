@@ -39,7 +39,7 @@ impl Estimate {
     /// bucket, or since it reacts late.
     pub(super) fn refutes(&self, load: u64, duration: Duration, goal: &SearchGoal) -> bool {
         let is_beyond = load as f64 > self.of_goal(goal) * FAR_BEYOND;
-        is_beyond && self.lasted * 49 >= goal.final_trial * 48 && duration * 50 < self.lasted * 49
+        is_beyond && self.is_full_length(goal) && duration * 50 < self.lasted * 49
     }
 
     /// What a token bucket lets pass at first, as the time that it takes at the rate.
@@ -56,10 +56,26 @@ impl Estimate {
     /// empty, and a queue has grown by more than CPUs are late. Zero: the load is not above.
     pub(super) fn visible_after(&self, load: u64, goal: &SearchGoal) -> Duration {
         let excess = load as f64 / self.of_goal(goal) - 1.0;
-        let hidden = self.burst + LATE.mul_f64(VISIBLE) + self.apart * 2;
-        let needed = if excess > 0.0 { hidden.as_secs_f64() / excess } else { 0.0 };
+        let needed = if excess > 0.0 { self.hidden() / excess } else { 0.0 };
         let most = goal.final_trial * LONGEST;
         Duration::try_from_secs_f64(needed).unwrap_or(most).min(most)
+    }
+
+    /// Whether a load is above the throughput of a goal, but by so little that the longest trial does
+    /// not show it: that it passes tells nothing. Bounds so close to each other are all alike.
+    pub(super) fn hides(&self, load: u64, goal: &SearchGoal) -> bool {
+        let excess = load as f64 / self.of_goal(goal) - 1.0;
+        let least = self.hidden() / (goal.final_trial * LONGEST).as_secs_f64();
+        self.is_full_length(goal) && excess > 0.0 && excess < least.min(goal.width_ratio * SURE)
+    }
+
+    /// What a token bucket, late CPUs and the distance of datagrams hide of an overload, in seconds.
+    fn hidden(&self) -> f64 {
+        (self.burst + LATE.mul_f64(VISIBLE) + self.apart * 2).as_secs_f64()
+    }
+
+    fn is_full_length(&self, goal: &SearchGoal) -> bool {
+        self.lasted * 49 >= goal.final_trial * 48
     }
 }
 
@@ -71,5 +87,7 @@ const VISIBLE: f64 = 2.5;
 pub(super) const LONGEST: u32 = 4;
 /// Of the rate that is carried.
 const FAR_BEYOND: f64 = 1.15;
+/// Of the goal width: bounds in the middle of which the throughput lies are farther from it.
+const SURE: f64 = 0.4;
 const LARGEST_BURST: Duration = Duration::from_millis(500);
 const MOST_LOST: f64 = 0.9;

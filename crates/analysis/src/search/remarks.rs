@@ -3,6 +3,8 @@
 
 use measurement::{BitRate, GoalResult, SearchGoal, SearchLimit, SearchTrial, TrialPurpose};
 
+use super::bounds::Bounds;
+use super::rate;
 use super::trials::{Point, Trials};
 
 /// What keeps the load from being higher, by the trials at the upper bounds.
@@ -21,7 +23,25 @@ pub fn limit(results: &[GoalResult], all: &[SearchTrial]) -> SearchLimit {
 
 /// What overloads do to the rate, and to the load that passed before, a sentence each.
 pub fn remarks(results: &[GoalResult], all: &[SearchTrial]) -> Vec<String> {
-    [collapse(results, all), hysteresis(results, all)].into_iter().flatten().collect()
+    let remarks = [inversion(results, all), collapse(results, all), hysteresis(results, all)];
+    remarks.into_iter().flatten().collect()
+}
+
+/// A load that passed above the upper bound of a goal.
+fn inversion(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
+    let trials = Trials::new(all);
+    let estimate = trials.estimate();
+    let trials = trials.about(estimate);
+    results.iter().find_map(|result| {
+        let upper = result.upper?;
+        let bounds = Bounds::new(&result.goal, &trials, estimate);
+        let above = rate(bounds.passes_above(upper.bits_per_second())?);
+        let loss = result.goal.loss_ratio * 100.0;
+        Some(format!(
+            "{above} passed with at most {loss} % of loss, above the upper bound of {upper}: other \
+             causes than the load made that fail"
+        ))
+    })
 }
 
 /// The overload of which least arrived, if that is clearly less than at the lower bound.

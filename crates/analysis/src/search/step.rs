@@ -24,6 +24,9 @@ impl Step<'_> {
     /// The next trial for the goal; none: its bounds are shown and close, or cannot be closer.
     pub(super) fn next(&self) -> Option<NextTrial> {
         let (lower, upper) = (self.bounds.lower(), self.bounds.upper());
+        if let Some(again) = upper.and_then(|upper| self.doubted(upper)) {
+            return Some(again);
+        }
         let due = match (lower, upper) {
             (lower, Some(upper)) if upper <= self.limits.min.bits_per_second() => {
                 debug_assert!(lower.is_none(), "nothing is below the lowest load");
@@ -39,6 +42,14 @@ impl Step<'_> {
             _ => self.narrow(lower, upper),
         };
         due.filter(|due| !self.is_in_vain(due))
+    }
+
+    /// An upper bound once more, if a load above it passed: something else than the load may have made
+    /// it fail.
+    fn doubted(&self, upper: u64) -> Option<NextTrial> {
+        self.bounds.passes_above(upper)?;
+        let seconds = self.trials.at(upper).map(|trial| trial.duration).sum::<Duration>();
+        (seconds < self.goal.duration_sum * DOUBTED).then(|| trial(upper, self.full_length(upper)))
     }
 
     /// Whether full-length trials at the relevant lower bound, or at the lowest load, have too few
@@ -188,5 +199,7 @@ const GROWS_FROM: f64 = 4.0;
 const MORE_THAN_ENOUGH: f64 = 1.1;
 /// Full-length trials: one at the lower bound, two at the upper one.
 const FOR_TWO_BOUNDS: u32 = 3;
+/// Of the goal duration sum: for so long an upper bound is tried that a higher load refutes.
+const DOUBTED: u32 = 2;
 /// Of the goal duration sum.
 const IN_VAIN: u32 = 4;

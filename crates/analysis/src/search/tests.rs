@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::{BitRate, GoalEnd, SearchGoal, SearchLimit};
+use measurement::{BitRate, GoalEnd, SearchGoal, SearchLimit, SearchTrial};
 use proptest::prelude::*;
 
 use super::simulation::{DEVICE, Device, Found};
@@ -87,6 +87,65 @@ fn a_queue_that_one_late_cpu_seems_to_fill_is_no_bound() {
         });
         assert_found(&DEVICE, &found);
     }
+}
+
+#[test]
+fn a_sender_at_its_limit_that_is_late_once_is_no_bound() {
+    let goals = [SearchGoal::of_loss(0.01)];
+    let device = Device { rate: 1e12, sender: 900e6, ..DEVICE };
+    for seed in 0..20 {
+        let mut hits = 0;
+        let found = device.search_with(&goals, LIMITS, seed, |mut trial, rng| {
+            if trial.purpose == TrialPurpose::Bound && hits < 1 && rng.f64() < 0.5 {
+                hits += 1;
+                let share = 1.0 - 0.005 / trial.duration.as_secs_f64();
+                let less = |rate: BitRate| {
+                    BitRate::from_bits_per_second(whole(rate.bits_per_second() as f64 * share))
+                };
+                (trial.offered, trial.delivered) = (less(trial.offered), less(trial.delivered));
+            }
+            trial
+        });
+        let result = &found.results[0];
+        let truth = device.sender / 0.99;
+        let lower = result.lower.expect("one").bits_per_second() as f64;
+        let upper = result.upper.expect("one").bits_per_second() as f64;
+        let most = 1.0 + TOLERANCE;
+        assert!(lower <= truth * most && truth <= upper * most, "{truth}\n{}", found.told());
+    }
+}
+
+#[test]
+fn an_upper_bound_that_a_higher_load_refutes_is_tried_again_and_told() {
+    let goals = [SearchGoal::of_loss(0.0)];
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut trial = |purpose, mbps: u64, seconds, lost_ratio| {
+        let load = BitRate::from_bits_per_second(mbps * 1_000_000);
+        let next = NextTrial { purpose, load, duration: Duration::from_secs(seconds) };
+        SearchTrial { lost_ratio, ..DEVICE.trial(&next, &mut rng) }
+    };
+    let mut trials = vec![
+        trial(TrialPurpose::Ramp, 150, 1, 0.33),
+        trial(TrialPurpose::Estimate, 110, 1, 0.1),
+        trial(TrialPurpose::Bound, 96, 2, 0.0),
+        trial(TrialPurpose::Bound, 60, 1, 0.01),
+        trial(TrialPurpose::Bound, 60, 1, 0.01),
+    ];
+    let search = ThroughputSearch::new(&goals, LIMITS, &trials);
+    let refuted = BitRate::from_bits_per_second(60_000_000);
+    assert_eq!(search.next().map(|next| next.load), Some(refuted));
+    let results = search.results();
+    assert_eq!(results[0].upper, Some(refuted));
+    let told = remarks(&results, &trials).join("; ");
+    let words =
+        "96.00 Mbit/s passed with at most 0 % of loss, above the upper bound of 60.00 Mbit/s";
+    assert!(told.starts_with(words), "{told}");
+    // Two that pass are as long as those that failed.
+    trials.extend((0..2).map(|_| trial(TrialPurpose::Bound, 60, 1, 0.0)));
+    let search = ThroughputSearch::new(&goals, LIMITS, &trials);
+    assert_ne!(search.next().map(|next| next.load), Some(refuted));
+    assert_ne!(search.results()[0].upper, Some(refuted));
+    assert_eq!(remarks(&search.results(), &trials), Vec::<String>::new());
 }
 
 #[test]

@@ -118,10 +118,16 @@ impl Point {
         self.lacks(CLEAR)
     }
 
-    /// Whether the rate that arrived is the device's: it was an overload, or a queue grew by more
-    /// than any CPU is late, which loss at any load does not do.
+    /// Whether the rate that arrived is the device's: it was an overload, or a queue grew, or kept the
+    /// sender from sending, by more than any CPU is late, which loss at any load does not do.
     pub(super) fn tells_the_rate(&self) -> bool {
-        self.is_overload() || (self.is_clear(self.queued) && !self.is_disturbed)
+        let is_kept_up = self.is_clear(self.queued) || self.is_clear(self.unoffered);
+        self.is_overload() || (is_kept_up && !self.is_disturbed)
+    }
+
+    /// The rate that arrived in the end, or on average, in bit/s.
+    fn carried(&self) -> f64 {
+        self.sustained.unwrap_or(self.delivered)
     }
 
     /// Whether a share of its load at least was lost or queued, or as much was not offered.
@@ -136,15 +142,13 @@ impl Point {
         self.duration.mul_f64(share) >= LATE * CLEARLY_LATE
     }
 
-    /// Whether it fails by a queue that grew by so little that a CPU may have been late: one such
-    /// trial does not decide.
+    /// Whether it fails by so little that a CPU of the receiver, or of a sender that could not make up
+    /// for it, may have been late: one such trial does not decide.
     pub(super) fn is_marginal(&self, goal: &SearchGoal) -> bool {
         let seconds = self.duration.as_secs_f64();
         let excess = (self.loss(goal) - goal.loss_ratio) * seconds;
         let burst = self.spared_by_burst(seconds) * seconds;
-        self.lost <= 0.0
-            && !self.is_clear(self.unoffered)
-            && excess - burst < (LATE * MARGINALLY_LATE).as_secs_f64()
+        self.lost <= 0.0 && excess - burst < (LATE * MARGINALLY_LATE).as_secs_f64()
     }
 
     /// Whether most of what it lacks was not offered.
@@ -180,12 +184,12 @@ impl Trials {
         let order = |one: &&Point, other: &&Point| {
             centiseconds(one).cmp(&centiseconds(other)).then(other.load.cmp(&one.load))
         };
-        // Where more passed in as long a trial, a CPU was late.
+        // Where more passed, or arrived, in as long a trial, a CPU was late.
         let is_refuted = |point: &Point| {
             self.iter().any(|other| {
-                other.load > point.load
-                    && other.is_as_long_as(point.duration)
-                    && !other.tells_the_rate()
+                let passed = other.load > point.load && !other.tells_the_rate();
+                let is_more = passed || other.carried() > point.load as f64;
+                is_more && other.is_as_long_as(point.duration)
             })
         };
         let overloads = self.iter().filter(|point| point.tells_the_rate() && !is_refuted(point));
