@@ -104,11 +104,18 @@ impl Throughput {
         // What a stall held up is sent later: else the offered load would be below the intended one.
         draft.options.pacing = Pacing::Repay;
         if draft.transport == Transport::Tcp && draft.options.block.is_none() {
-            draft.options.block = Some(fine_block(each, due.duration));
+            draft.options.block = Some(fine_block(each, due.duration, self.segment()));
         }
         draft.end = End::Time(Duration::from_millis(millis(due.duration)));
         let row = Row::of_plan(draft.check().ok()?);
         Some(Task { row, purpose: Purpose::Result { run: 0, of: 1 } })
+    }
+
+    /// Payload of a full segment in the trials so far, in bytes.
+    fn segment(&self) -> u64 {
+        let streams = self.records.iter().rev().flat_map(|record| &record.streams);
+        let segment = streams.filter_map(|stream| stream.mss).find(|mss| *mss > 0);
+        segment.map_or(SEGMENT, u64::from)
     }
 
     /// The record that shows the limit, judged.
@@ -198,11 +205,13 @@ const DEVIATIONS: [&str; 6] = [
     "a failed trial that its stamp calls disturbed is repeated, twice a load and eight times in all",
 ];
 
-/// A block of TCP of which four hundred are sent at a rate in bit/s: a sender that paces whole
-/// blocks is late or early by one.
-fn fine_block(rate: u64, duration: Duration) -> ByteSize {
+/// A block of TCP of which at least four hundred are sent at a rate in bit/s: a sender that paces
+/// whole blocks is late or early by one. It is full segments, since headers of partial ones would take
+/// of the rate.
+fn fine_block(rate: u64, duration: Duration, segment: u64) -> ByteSize {
     let bytes = (rate / 8).saturating_mul(millis(duration)) / 1_000;
-    ByteSize::from_bytes((bytes / 400).clamp(SEGMENT, MOST))
+    let segments = (bytes / 400).min(MOST) / segment;
+    ByteSize::from_bytes(segments.max(1) * segment)
 }
 
 /// Payload of a segment of Ethernet, and the usual block of TCP, in bytes.
@@ -257,6 +266,16 @@ mod tests {
         let options = &task.row.plan.options;
         assert_eq!(options.rate, Some(BitRate::from_bits_per_second(2_500_000)));
         assert_eq!(options.pacing, Pacing::Repay);
+    }
+
+    #[test]
+    fn blocks_of_tcp_are_full_segments_and_small_parts_of_a_trial() {
+        let second = Duration::from_secs(1);
+        let block = |mbps: u64, segment| fine_block(mbps * 1_000_000, second, segment).bytes();
+        assert_eq!(block(1, 1_448), 1_448);
+        assert_eq!(block(181, 1_448), 39 * 1_448);
+        assert_eq!(block(181, 8_948), 6 * 8_948);
+        assert_eq!(block(100_000, 1_448), 90 * 1_448);
     }
 
     #[test]
