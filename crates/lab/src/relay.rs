@@ -40,11 +40,11 @@ pub struct Impairment {
     pub duplicate: f64,
     /// Rate limit; `None`: as fast as the machine.
     pub rate: Option<Rate>,
-    /// Longest time that a frame may wait for the rate limit; frames that would wait longer
-    /// are dropped.
+    /// Longest time that a frame may wait for the rate limit, and a datagram for a device; those
+    /// that would wait longer are dropped.
     pub queue_limit: Duration,
-    /// What is delivered of the rate of datagrams (UDP over IPv4) in the last 100 ms, the others are
-    /// dropped at even distances; `None`: all. Other frames pass.
+    /// A device that serves datagrams (UDP over IPv4) at the rate that it delivers of the rate in the
+    /// last 100 ms, after a queue; `None`: all pass. Other frames pass.
     pub delivery: Option<DeliveryCurve>,
 }
 
@@ -57,7 +57,7 @@ pub struct RelayCounters {
     pub lost: u64,
     /// Frames dropped since the queue was full.
     pub queue_drops: u64,
-    /// Datagrams dropped since the device delivers less than was offered.
+    /// Datagrams dropped since the queue of the device was full.
     pub undelivered: u64,
 }
 

@@ -171,7 +171,7 @@ fn collapse(under_test: &UnderTest, name: &'static str) -> Result<Outcome> {
         anyhow::Ok(Delivery { offered: rate(offered)?, delivered: rate(delivered)? })
     };
     let curve = DeliveryCurve::new(&[point(KNEE_MBPS, KNEE_MBPS)?, point(66, 20)?]);
-    let there = Impairment { delivery: curve, ..Impairment::default() };
+    let there = Impairment { delivery: curve, queue_limit: QUEUE, ..Impairment::default() };
     let topology = Topology::relay(&LinkSpec::default(), there, Impairment::default())?;
     let bed = Testbed::on(under_test, topology);
     let _server = bed.serve("")?;
@@ -217,6 +217,8 @@ const LONGEST_SEARCH: Duration = Duration::from_secs(20);
 const LONGEST: Duration = Duration::from_secs(60);
 /// Of a token bucket, at its rate.
 const BURST_MILLIS: u64 = 4;
+/// What waits for a device at most, as long as for the shapers.
+const QUEUE: Duration = Duration::from_millis(20);
 /// Of a CPU.
 const RECEIVER_PERCENT: u32 = 20;
 const OTHERS_MBPS: u64 = 181;

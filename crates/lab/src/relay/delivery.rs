@@ -12,8 +12,8 @@ pub struct Delivery {
     pub delivered: Rate,
 }
 
-/// Delivered over offered rate: straight lines between its points, all of the load in proportion
-/// below the first, and as much as at the last beyond it.
+/// Delivered over offered rate: straight lines between its points, up to as much as at the first
+/// below it, and as much as at the last beyond it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeliveryCurve {
     points: [Option<Delivery>; MOST_POINTS],
@@ -34,27 +34,20 @@ impl DeliveryCurve {
         Some(Self { points: all })
     }
 
-    /// The share of an offered rate, in bit/s, that is delivered: 0 to 1.
-    pub(super) fn share(&self, offered: f64) -> f64 {
+    /// The rate at which the device serves what it is offered, both in bit/s.
+    pub(super) fn service(&self, offered: f64) -> f64 {
         let bits = |rate: Rate| rate.bits_per_second() as f64;
         let mut before: Option<(f64, f64)> = None;
         for point in self.points.iter().flatten() {
             let (x, y) = (bits(point.offered), bits(point.delivered));
             if offered <= x {
-                let (x0, y0) = before.unwrap_or((0.0, 0.0));
-                let delivered = y0 + (y - y0) * (offered - x0) / (x - x0);
-                return share(delivered, offered, y / x);
+                let Some((x0, y0)) = before else { return y };
+                return y0 + (y - y0) * (offered - x0) / (x - x0);
             }
             before = Some((x, y));
         }
-        before.map_or(1.0, |(_, delivered)| share(delivered, offered, 1.0))
+        before.map_or(f64::MAX, |(_, delivered)| delivered)
     }
-}
-
-/// A part of an offered rate; `of_nothing`: what it is where nothing is offered.
-fn share(delivered: f64, offered: f64, of_nothing: f64) -> f64 {
-    let share = if offered > 0.0 { delivered / offered } else { of_nothing };
-    share.clamp(0.0, 1.0)
 }
 
 const MOST_POINTS: usize = 8;
@@ -75,8 +68,8 @@ mod tests {
     #[test]
     fn between_its_points_a_curve_is_straight() {
         let curve = curve(&[(100, 100), (200, 120), (400, 60)]).expect("ascending");
-        let delivered = |offered: f64| curve.share(offered) * offered;
-        assert!([0.0, 50.0, 100.0].iter().all(|rate| curve.share(*rate) > 1.0 - 1e-9));
+        let delivered = |offered: f64| curve.service(offered);
+        assert!([0.0, 50.0, 100.0].iter().all(|rate| (delivered(*rate) - 100.0).abs() < 1e-9));
         for (offered, expected) in [(150.0, 110.0), (200.0, 120.0), (300.0, 90.0), (800.0, 60.0)] {
             assert!((delivered(offered) - expected).abs() < 1e-9, "{offered}");
         }

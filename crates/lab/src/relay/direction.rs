@@ -18,6 +18,8 @@ pub(super) struct Direction {
     accepted: u64,
     /// When the last frame leaves the rate limit.
     free_at: Duration,
+    /// When the last datagram leaves the device.
+    served_at: Duration,
     load: Load,
     counters: RelayCounters,
 }
@@ -30,6 +32,7 @@ impl Direction {
             waiting: BTreeMap::new(),
             accepted: 0,
             free_at: Duration::ZERO,
+            served_at: Duration::ZERO,
             load: Load::new(),
             counters: RelayCounters { forwarded: 0, lost: 0, queue_drops: 0, undelivered: 0 },
         }
@@ -41,11 +44,12 @@ impl Direction {
             self.counters.lost += 1;
             return;
         }
-        if !self.is_delivered(now, frame) {
+        let bytes = frame.len().saturating_sub(VIRTUAL_HEADER);
+        let Some(served) = self.served(now, frame) else {
             self.counters.undelivered += 1;
             return;
-        }
-        let Some(sent) = self.transmitted(now, frame.len().saturating_sub(VIRTUAL_HEADER)) else {
+        };
+        let Some(sent) = self.transmitted(served, bytes) else {
             self.counters.queue_drops += 1;
             return;
         };
@@ -79,13 +83,20 @@ impl Direction {
         self.counters
     }
 
-    /// Whether the device delivers a frame at the rate of datagrams that it is offered now.
-    fn is_delivered(&mut self, now: Duration, frame: &[u8]) -> bool {
+    /// When a frame leaves the device, which serves datagrams at a rate that depends on what it is
+    /// offered now; `None` if its queue is full.
+    fn served(&mut self, now: Duration, frame: &[u8]) -> Option<Duration> {
         let Some(curve) = self.impairment.delivery.filter(|_| is_datagram(frame)) else {
-            return true;
+            return Some(now);
         };
-        let offered = self.load.add(now, frame.len().saturating_sub(VIRTUAL_HEADER));
-        self.load.passes(curve.share(offered))
+        let bytes = frame.len().saturating_sub(VIRTUAL_HEADER);
+        let service = curve.service(self.load.add(now, bytes));
+        let start = self.served_at.max(now);
+        if start.saturating_sub(now) > self.impairment.queue_limit {
+            return None;
+        }
+        self.served_at = start + Duration::from_secs_f64(bytes as f64 * 8.0 / service.max(1.0));
+        Some(self.served_at)
     }
 
     /// When the last bit of `bytes` has left; `None` if the queue is full.
@@ -112,13 +123,11 @@ struct Load {
     /// When each came, and its bytes.
     frames: VecDeque<(Duration, usize)>,
     bytes: usize,
-    /// Of a frame that is delivered: the shares of those before add up.
-    due: f64,
 }
 
 impl Load {
     const fn new() -> Self {
-        Self { frames: VecDeque::new(), bytes: 0, due: 0.0 }
+        Self { frames: VecDeque::new(), bytes: 0 }
     }
 
     /// Adds a frame; the rate in bit/s with it, over the last [`WINDOW`].
@@ -131,14 +140,6 @@ impl Load {
         }
         self.bytes as f64 * 8.0 / WINDOW.as_secs_f64()
     }
-
-    /// Whether the next frame is one of the share that is delivered.
-    fn passes(&mut self, share: f64) -> bool {
-        self.due += share;
-        let is_due = self.due >= 1.0 - f64::EPSILON.sqrt();
-        self.due -= if is_due { 1.0 } else { 0.0 };
-        is_due
-    }
 }
 
 /// Whether a frame has UDP over IPv4 (IEEE 802.3 EtherType, RFC 791 protocol).
@@ -147,7 +148,7 @@ fn is_datagram(frame: &[u8]) -> bool {
     ethernet.get(12..14) == Some(&[0x08, 0x00]) && ethernet.get(23) == Some(&UDP)
 }
 
-/// Of the rate that a device is offered: long enough that what a late CPU held up makes no peak.
+/// Of the rate that a device is offered: long enough that what a late CPU held up is a small peak.
 const WINDOW: Duration = Duration::from_millis(100);
 /// Protocol number (IANA).
 const UDP: u8 = 17;
@@ -219,7 +220,9 @@ mod tests {
         let delivery = DeliveryCurve::new(&points);
         // Frames of 1,000 bytes in 200 ms, of which the second half tells.
         let delivered = |frames: u32, kind: u8| {
-            let mut direction = direction(Impairment { delivery, ..Impairment::default() });
+            let queue_limit = 20 * MILLI;
+            let mut direction =
+                direction(Impairment { delivery, queue_limit, ..Impairment::default() });
             let mut frame = frame(kind);
             frame[VIRTUAL_HEADER + 12..VIRTUAL_HEADER + 14].copy_from_slice(&[0x08, 0x00]);
             frame[VIRTUAL_HEADER + 23] = kind;
@@ -227,12 +230,28 @@ mod tests {
                 direction.accept(200 * MILLI * number / frames, &frame);
             }
             names(&mut direction, 99 * MILLI);
-            names(&mut direction, 300 * MILLI).len()
+            names(&mut direction, 199 * MILLI).len()
         };
         assert_eq!(delivered(200, UDP), 100);
         assert!((48..=55).contains(&delivered(400, UDP)), "{}", delivered(400, UDP));
         // Segments of TCP pass.
         assert!(delivered(400, 6) >= 200);
+    }
+
+    #[test]
+    fn a_device_queues_what_comes_at_once_and_drops_what_is_too_much() {
+        let rate = |bits| Rate::from_bits_per_second(bits).expect("not zero");
+        let knee = Delivery { offered: rate(8_000_000), delivered: rate(8_000_000) };
+        let (delivery, queue_limit) = (DeliveryCurve::new(&[knee]), 5 * MILLI);
+        let mut direction =
+            direction(Impairment { delivery, queue_limit, ..Impairment::default() });
+        let mut datagram = frame(UDP);
+        datagram[VIRTUAL_HEADER + 12..VIRTUAL_HEADER + 14].copy_from_slice(&[0x08, 0x00]);
+        // A thousand bytes take a millisecond: one is served, and five wait for 5 ms at most.
+        (0..9).for_each(|_| direction.accept(MILLI, &datagram));
+        assert_eq!(direction.counters().undelivered, 3);
+        assert_eq!(names(&mut direction, 3 * MILLI).len(), 2);
+        assert_eq!(names(&mut direction, 7 * MILLI).len(), 4);
     }
 
     #[test]
