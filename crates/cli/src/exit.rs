@@ -3,9 +3,11 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use campaign::Results;
 use clap::error::ErrorKind;
 use measurement::outcome::Ending;
 use measurement::record::{ErrorKind as RunErrorKind, RunError};
+use measurement::units::counted;
 use measurement::{Stamp, TestRecord};
 use session::SessionError;
 
@@ -99,6 +101,28 @@ pub(crate) fn of_session(error: &SessionError) -> RunError {
         _ => (RunErrorKind::Failed, FAILED),
     };
     RunError { message: error.to_string(), kind, exit_code }
+}
+
+/// Why a run of several tests ended early, after `done` parts, each a `part`, e.g. `trial`; none: it
+/// did not.
+pub(crate) fn of_results(results: &Results, done: usize, part: &str) -> Option<RunError> {
+    let records = &results.records.records;
+    let was_cut = records.last().is_some_and(|last| last.outcome.ending == Ending::Interrupted);
+    match &results.error {
+        Some(SessionError::Interrupted) => Some(interrupted(done, part)),
+        Some(error) => Some(of_session(error)),
+        None if was_cut => Some(interrupted(done, part)),
+        None => of_last(records),
+    }
+}
+
+/// A signal ended a run after so many of its parts.
+fn interrupted(done: usize, part: &str) -> RunError {
+    let message = match done {
+        0 => format!("interrupted before the first {part} ended"),
+        _ => format!("interrupted after {}", counted(done as u64, part)),
+    };
+    RunError { message, ..of_session(&SessionError::Interrupted) }
 }
 
 /// The error that ended the last test, if there is one.

@@ -137,8 +137,10 @@ pub struct SearchTrial {
 pub enum GoalEnd {
     /// The bounds are as close as the goal width.
     Width,
-    /// The time budget was used up, or the search was interrupted.
+    /// The time budget was used up.
     Budget,
+    /// The search ended early: the error of its record tells why.
+    Stopped,
     /// The highest load that was allowed is a lower bound.
     MaxLoad,
     /// Not even the lowest load is a lower bound.
@@ -256,6 +258,16 @@ pub struct SearchRecord {
     /// Error that ended the search; none: it ran to its end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<RunError>,
+}
+
+impl SearchRecord {
+    /// Says that `error` ended the search: goals that lack time for no other reason lack it for that.
+    pub fn end_early(&mut self, error: RunError) {
+        for goal in self.goals.iter_mut().filter(|goal| goal.end == GoalEnd::Budget) {
+            goal.end = GoalEnd::Stopped;
+        }
+        self.error = Some(error);
+    }
 }
 
 /// An event of a search: one line of the output format `json-stream`.

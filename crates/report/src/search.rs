@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use measurement::{GoalEnd, GoalResult, SearchLimit, SearchRecord, SearchTrial, Stamp};
+use measurement::{BitRate, GoalEnd, GoalResult, SearchLimit, SearchRecord, SearchTrial, Stamp};
 
 use crate::columns::{Cell, Columns, Emphasis, paint};
 use crate::screen::{labelled, sentence};
@@ -113,15 +113,22 @@ fn points(record: &SearchRecord) -> Columns {
         if is_between(load.bits_per_second()) && !bounds.contains(&load) {
             continue;
         }
-        let trials = record.trials.iter().filter(|trial| trial.intended == load);
-        // As it was in the end, where a queue or a token bucket hides less.
-        if let Some(trial) =
-            trials.max_by_key(|trial| (trial.duration.as_millis() / 20, !trial.disturbed))
-        {
+        let is_upper = record.goals.iter().any(|goal| goal.upper == Some(load));
+        if let Some(trial) = telling(record, load, is_upper) {
             columns.push(cells(trial).split_off(1));
         }
     }
     columns
+}
+
+/// The trial of a load that shows what was made of it: of the longest, where a queue or a token bucket
+/// hides less, that of which least arrived for an upper bound, and else most.
+fn telling(record: &SearchRecord, load: BitRate, is_upper: bool) -> Option<&SearchTrial> {
+    let trials = || record.trials.iter().filter(move |trial| trial.intended == load);
+    let longest = trials().map(|trial| trial.duration).max()?;
+    let long = trials().filter(|trial| trial.duration * 2 >= longest);
+    let arrived = |trial: &&SearchTrial| (trial.delivered, trial.duration);
+    if is_upper { long.min_by_key(arrived) } else { long.max_by_key(arrived) }
 }
 
 fn trials(trials: &[SearchTrial]) -> Columns {
@@ -193,6 +200,9 @@ fn unfinished(result: &GoalResult) -> Option<String> {
             "loss {loss}: the time was over before the bounds were within {width}; give more with \
              --budget"
         )),
+        GoalEnd::Stopped => {
+            Some(format!("loss {loss}: the search ended before the bounds were within {width}"))
+        }
         GoalEnd::MaxLoad => Some(format!("loss {loss}: the highest load that may be tried passes")),
         GoalEnd::MinLoad => Some(format!("loss {loss}: not even the lowest load passes")),
         GoalEnd::FewDatagrams => Some(format!(
@@ -233,7 +243,7 @@ mod tests {
 
     use measurement::plan::PlanDraft;
     use measurement::search::SearchSchema;
-    use measurement::{BitRate, Direction, SearchGoal, Transport, TrialPurpose};
+    use measurement::{Direction, SearchGoal, Transport, TrialPurpose};
 
     use super::*;
     use crate::columns::plain;

@@ -10,15 +10,10 @@ use campaign::{AB_CONFIDENCE, Look, Requirements, Results, Row, Runner};
 use linux::entropy;
 use linux::event::StopSignals;
 use measurement::alternation::AbSchema;
-use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
-use measurement::record::RunError;
-use measurement::units::{counted, show_time};
-use measurement::{
-    AbFinding, AbRecord, AbRule, AbSide, End, RecordSet, TestPlan, TestRecord, Transport, json,
-};
+use measurement::units::show_time;
+use measurement::{AbFinding, AbRecord, AbRule, AbSide, End, RecordSet, TestPlan, Transport, json};
 use report::ab;
-use session::SessionError;
 
 use crate::commands::test::request;
 use crate::exit::{self, UsageError};
@@ -138,7 +133,7 @@ impl AbTest {
     fn record(self, flags: &AbFlags, search: &Alternate, results: Results) -> AbRecord {
         let pairs = search.pairs();
         let look = Look::at(&pairs.counting, &self.rule);
-        let error = error(&results, pairs.counting.len());
+        let error = exit::of_results(&results, pairs.counting.len(), "pair");
         let records = results.records.records;
         let first = records.first();
         let rate_of =
@@ -162,19 +157,6 @@ impl AbTest {
             records,
             error,
         }
-    }
-}
-
-/// Why it ended early, after so many pairs; none: it did not.
-fn error(results: &Results, pairs: usize) -> Option<RunError> {
-    let was_interrupted = |record: &TestRecord| record.outcome.ending == Ending::Interrupted;
-    match &results.error {
-        Some(error) if !matches!(error, SessionError::Interrupted) => Some(exit::of_session(error)),
-        None if !results.records.records.last().is_some_and(was_interrupted) => None,
-        _ => Some(RunError {
-            message: format!("interrupted after {}", counted(pairs as u64, "pair")),
-            ..exit::of_session(&SessionError::Interrupted)
-        }),
     }
 }
 

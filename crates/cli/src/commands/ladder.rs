@@ -9,7 +9,6 @@ use campaign::{Ladder, Results, Row, Runner};
 use linux::event::StopSignals;
 use measurement::ladder::LadderSchema;
 use measurement::outcome::Ending;
-use measurement::record::RunError;
 use measurement::{
     Direction, LadderRecord, Layer, RecordSet, StreamOptions, TestPlan, TestRecord, json,
 };
@@ -106,7 +105,7 @@ fn record(flags: &LadderFlags, plan: &TestPlan, results: &Results) -> LadderReco
     let is_whole = |record: &&TestRecord| record.outcome.ending == Ending::Completed;
     let ended = records.iter().take_while(is_whole).cloned();
     let tests: Vec<_> = Layer::MEASURED.into_iter().zip(ended).collect();
-    let first = records.first();
+    let (first, done) = (records.first(), tests.len());
     LadderRecord {
         schema: LadderSchema::default(),
         linerate: env!("CARGO_PKG_VERSION").to_owned(),
@@ -118,20 +117,8 @@ fn record(flags: &LadderFlags, plan: &TestPlan, results: &Results) -> LadderReco
         rungs: campaign::rungs(&tests),
         latency: campaign::ladder_latency(&tests),
         left_out: vec![BELOW_UDP.to_owned()],
-        error: error(results),
+        error: exit::of_results(results, done, "layer"),
     }
-}
-
-/// Why the ladder ended early; none: it did not.
-fn error(results: &Results) -> Option<RunError> {
-    if let Some(error) = &results.error {
-        return Some(exit::of_session(error));
-    }
-    let records = &results.records.records;
-    if records.last().is_some_and(|last| last.outcome.ending == Ending::Interrupted) {
-        return Some(exit::of_session(&session::SessionError::Interrupted));
-    }
-    exit::of_last(records)
 }
 
 fn print(record: &LadderRecord, form: Form) -> anyhow::Result<()> {

@@ -8,7 +8,6 @@ use campaign::search::{Throughput, Trial};
 use campaign::{Next, Results, Runner, Search, SearchLimits};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use linux::event::StopSignals;
-use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::record::RunError;
 use measurement::{
@@ -183,7 +182,9 @@ fn finish(
     results: &Results,
 ) -> anyhow::Result<ExitCode> {
     let mut record = search.record(flags.output.tag.iter().cloned().collect());
-    record.error = error(search, results);
+    if let Some(error) = error(search, results) {
+        record.end_early(error);
+    }
     let kept = record.evidence.as_deref().zip(flags.store.keeping("search"));
     if let Some((evidence, keeping)) = kept {
         history::keep(&keeping, &RecordSet::new(vec![evidence.clone()]));
@@ -205,15 +206,9 @@ fn finish(
 
 /// Why the search ended early; none: it did not.
 fn error(search: &Throughput, results: &Results) -> Option<RunError> {
-    if let Some(error) = &results.error {
-        return Some(exit::of_session(error));
-    }
-    let records = &results.records.records;
-    if records.last().is_some_and(|last| last.outcome.ending == Ending::Interrupted) {
-        return Some(exit::of_session(&session::SessionError::Interrupted));
-    }
     let told = || exit::failed("the server does not report what arrived: run linerate there");
-    exit::of_last(records).or_else(|| search.is_broken().then(told))
+    let error = exit::of_results(results, search.trials().len(), "trial");
+    error.or_else(|| search.is_broken().then(told))
 }
 
 fn print(record: &SearchRecord, form: Form, is_verbose: bool) -> anyhow::Result<()> {

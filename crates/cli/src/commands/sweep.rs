@@ -147,7 +147,11 @@ impl End {
         records: Vec<TestRecord>,
         requirements: &campaign::Requirements,
     ) -> anyhow::Result<ExitCode> {
-        let error = self.results.error.as_ref().map(exit::of_session);
+        let complete = |record: &TestRecord| record.outcome.ending == Ending::Completed;
+        let done = records.iter().filter(|record| complete(record)).count();
+        let was_interrupted = records.last().is_some_and(is_interrupted);
+        let error = self.results.error.is_some() || was_interrupted;
+        let error = error.then(|| exit::of_results(&self.results, done, "point")).flatten();
         let error = error.or_else(|| self.write_error.as_ref().map(exit::of_command));
         let error = error.or_else(|| {
             self.failed.first().map(|first| {
@@ -155,8 +159,6 @@ impl End {
                 exit::of_command(&anyhow::anyhow!(text))
             })
         });
-        let was_interrupted = records.last().is_some_and(is_interrupted);
-        let complete = |record: &TestRecord| record.outcome.ending == Ending::Completed;
         let set = RecordSet {
             error: error.clone(),
             ..RecordSet::new(records.into_iter().filter(complete).collect())
@@ -174,9 +176,6 @@ impl End {
         }
         if let Some(error) = &error {
             return Ok(exit::complain(error));
-        }
-        if was_interrupted {
-            return Ok(ExitCode::from(exit::INTERRUPTED));
         }
         // Beyond the knee a point is INVALID by its nature.
         let are_all_invalid = !set.records.is_empty() && set.records.iter().all(exit::is_invalid);

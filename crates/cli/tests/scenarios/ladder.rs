@@ -45,6 +45,23 @@ fn people_read_a_table_and_programs_a_line_a_layer() {
 }
 
 #[test]
+fn the_layers_before_an_interruption_are_printed() {
+    let server = Server::start();
+    let line = server.arguments("ladder", "-t 500ms --json");
+    let running = Running::start(linerate(&line));
+    // The third test: two layers have ended.
+    (0..3).for_each(|_| drop(server.line_with("begins")));
+    running.signal("INT");
+    let finished = running.finish();
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    let record = finished.json();
+    let rungs = record["rungs"].as_array().map_or(0, Vec::len);
+    assert!(rungs >= 2, "{record:#}");
+    let message = record["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("interrupted after "), "{record:#}");
+}
+
+#[test]
 fn what_cannot_be_climbed_is_told_in_a_sentence() {
     let refused = |options: &str, words: &str| {
         run(linerate(&format!("ladder {options}"))).assert_complaint(2, &[words]);

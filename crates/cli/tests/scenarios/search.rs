@@ -107,6 +107,21 @@ fn what_is_known_is_printed_when_it_is_interrupted() {
     let record = finished.json();
     assert!(record["trials"].as_array().is_some_and(|trials| trials.len() >= 2), "{record:#}");
     assert_eq!(record["error"]["kind"], "interrupted", "{record:#}");
+    let trials = record["trials"].as_array().map_or(0, Vec::len);
+    let told = format!("interrupted after {trials} trials");
+    assert_eq!(record["error"]["message"], told, "{record:#}");
+    assert!(finished.stderr.ends_with(&format!("linerate: {told}\n")), "{finished:?}");
+    assert_eq!(record["goals"][0]["end"], "stopped", "{record:#}");
+}
+
+#[test]
+fn a_refused_connection_is_no_budget_that_ended() {
+    let finished = run(linerate("search 127.0.0.1:1 --json"));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    let record = finished.json();
+    assert_eq!(record["goals"][0]["end"], "stopped", "{record:#}");
+    let message = record["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("refused"), "{record:#}");
 }
 
 #[test]

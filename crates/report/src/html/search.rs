@@ -90,6 +90,7 @@ fn goal(result: &GoalResult) -> Goal {
         end: match result.end {
             GoalEnd::Width => "bounds as close as asked",
             GoalEnd::Budget => "time used up",
+            GoalEnd::Stopped => "the search ended early",
             GoalEnd::MaxLoad => "the highest load is a lower bound",
             GoalEnd::MinLoad => "the lowest load is an upper bound",
             GoalEnd::FewDatagrams => "too few datagrams to see that loss",
