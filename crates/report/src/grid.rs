@@ -37,7 +37,8 @@ pub enum Value {
     Count(u64),
     /// A size in bytes, which is shown with all digits.
     Bytes(ByteSize),
-    /// A size in bytes, which is shown with a binary prefix if that takes no digits off it.
+    /// A size in bytes, which is shown with a binary prefix if that takes no digits off it or any
+    /// other size of its column.
     Size(ByteSize),
     /// A rate in bit/s.
     Rate(BitRate),
@@ -69,10 +70,21 @@ impl Grid {
         let mut table = Columns::default();
         let title = |column: &Column| Cell::new(column.title, Emphasis::Faint);
         table.push(self.columns.iter().map(title).collect());
+        let prefixes: Vec<_> = (0..self.columns.len()).map(|at| self.prefix(at)).collect();
         for row in &self.rows {
-            table.push(row.iter().map(|value| Cell::from(value.shown())).collect());
+            let cells = row.iter().zip(&prefixes);
+            table.push(cells.map(|(value, prefix)| Cell::from(value.shown(*prefix))).collect());
         }
         table.write(out, indent)
+    }
+
+    /// The binary prefix that all sizes of a column have in whole numbers.
+    fn prefix(&self, column: usize) -> usize {
+        let sizes = self.rows.iter().filter_map(|row| match row.get(column) {
+            Some(Value::Size(size)) if size.bytes() > 0 => Some(largest_prefix(*size)),
+            _ => None,
+        });
+        sizes.min().unwrap_or_default()
     }
 
     /// The rows as JSON: an array with an object for each. A value that is missing is left out.
@@ -107,13 +119,14 @@ impl Value {
         value.map_or(Self::Missing, kind)
     }
 
-    fn shown(&self) -> String {
+    /// As people read it, a size with a prefix of [`PREFIXES`].
+    fn shown(&self, prefix: usize) -> String {
         match self {
             Self::Missing => String::new(),
             Self::Text(text) => text.clone(),
             Self::Count(count) => group_thousands(*count),
             Self::Bytes(size) => format!("{} B", group_thousands(size.bytes())),
-            Self::Size(size) => exact(*size),
+            Self::Size(size) => prefixed(*size, prefix),
             Self::Rate(rate) => rate.to_string(),
             Self::PerSecond(events) => events.to_string(),
             Self::Share(share) => percent(*share),
@@ -144,14 +157,19 @@ impl Value {
 
 /// A size with all of its digits: `64 KiB`, `1,448 B`.
 pub(crate) fn exact(size: ByteSize) -> String {
-    let (mut number, mut unit) = (size.bytes(), "B");
-    for next in ["KiB", "MiB", "GiB", "TiB"] {
-        if number == 0 || !number.is_multiple_of(1024) {
-            break;
-        }
-        (number, unit) = (number / 1024, next);
+    prefixed(size, largest_prefix(size))
+}
+
+fn prefixed(size: ByteSize, prefix: usize) -> String {
+    format!("{} {}", group_thousands(size.bytes() >> (10 * prefix)), PREFIXES[prefix])
+}
+
+/// The largest prefix of which a size is a whole number.
+fn largest_prefix(size: ByteSize) -> usize {
+    if size.bytes() == 0 {
+        return 0;
     }
-    format!("{} {unit}", group_thousands(number))
+    (size.bytes().trailing_zeros() as usize / 10).min(PREFIXES.len() - 1)
 }
 
 /// A field of CSV: in quotes where it has a character that separates (RFC 4180, section 2).
@@ -187,6 +205,9 @@ fn time(seconds: f64) -> String {
     format!("{number:.decimals$} {unit}")
 }
 
+/// Each 1,024 times the one before.
+const PREFIXES: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,6 +226,22 @@ mod tests {
         grid.push(vec![name, rate, Value::Share(0.0015), Value::Missing]);
         grid.push(vec![Value::Text("d".into()), Value::Missing, Value::Share(0.0), Value::Missing]);
         grid
+    }
+
+    #[test]
+    fn sizes_of_a_column_have_one_unit() {
+        let shown = |sizes: &[u64]| {
+            let mut grid = Grid::new(vec![Column { title: "buffer", key: "buffer_bytes" }]);
+            sizes.iter().for_each(|size| grid.push(vec![Value::Size(ByteSize::from_bytes(*size))]));
+            let mut text = Vec::new();
+            grid.write_text(&mut text, 0).expect("a vector takes all");
+            let text = String::from_utf8(text).expect("text");
+            text.lines().skip(1).map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&[64 << 10, 4 << 20]), ["64 KiB", "4,096 KiB"]);
+        assert_eq!(shown(&[2 << 20, 4 << 20]), ["2 MiB", "4 MiB"]);
+        assert_eq!(shown(&[1_448, 4 << 20]), ["1,448 B", "4,194,304 B"]);
+        assert_eq!(shown(&[0, 4 << 20]), ["0 MiB", "4 MiB"]);
     }
 
     #[test]

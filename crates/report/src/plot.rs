@@ -85,11 +85,13 @@ impl Plot {
         let places = self.curves.iter().flat_map(|curve| curve.points.iter().map(|(x, _)| *x));
         let Some(x) = Ruler::of_data(&self.x, places, columns / 8) else { return Vec::new() };
         let canvas = self.draw(Canvas::new(columns, rows, glyphs), &x, &left, right.as_ref());
+        let has_several = canvas.has_several();
         let frame = Frame { margin, columns, x: &x, left: &left, right: right.as_ref(), glyphs };
         let mut lines = vec![frame.head(width)];
         lines.extend(canvas.rows().enumerate().map(|(row, cells)| frame.row(row, rows, &cells)));
         lines.extend(frame.foot());
-        lines.extend(self.legend().map(|legend| " ".repeat(margin + 2) + &legend));
+        let legend = self.legend(width.saturating_sub(margin + 2), has_several);
+        lines.extend(legend.into_iter().map(|legend| " ".repeat(margin + 2) + &legend));
         lines
     }
 
@@ -116,7 +118,7 @@ impl Plot {
                 canvas.line(only, only);
             }
         }
-        for (curve, mark) in self.curves.iter().zip(MARKS).rev() {
+        for (curve, mark) in self.curves.iter().zip(MARKS.chars()) {
             if curve.has_marks(canvas.columns()) {
                 for point in placed(curve) {
                     canvas.mark(point, mark);
@@ -126,11 +128,25 @@ impl Plot {
         canvas
     }
 
-    /// `o delivered   x lost`; none: no curve has a name.
-    fn legend(&self) -> Option<String> {
-        let named = self.curves.iter().zip(MARKS).filter(|(curve, _)| !curve.name.is_empty());
-        let entries: Vec<_> = named.map(|(curve, mark)| format!("{mark} {}", curve.name)).collect();
-        (!entries.is_empty()).then(|| entries.join("   "))
+    /// `o delivered   x lost` in lines of at most `width`; none: no curve has a name.
+    fn legend(&self, width: usize, has_several: bool) -> Vec<String> {
+        let marked = self.curves.iter().zip(MARKS.chars());
+        let marked = marked.filter(|(curve, _)| !curve.name.is_empty());
+        let mut entries: Vec<_> =
+            marked.map(|(curve, mark)| format!("{mark} {}", curve.name)).collect();
+        let unmarked = self.curves.len().saturating_sub(MARKS.chars().count());
+        entries.extend((unmarked > 0).then(|| format!("{unmarked} more without marks")));
+        entries.extend(has_several.then(|| format!("{} several", canvas::SEVERAL)));
+        let mut lines: Vec<String> = Vec::new();
+        for entry in entries {
+            let has_room =
+                |line: &&mut String| line.chars().count() + 3 + entry.chars().count() <= width;
+            match lines.last_mut().filter(has_room) {
+                Some(line) => *line += &format!("   {entry}"),
+                None => lines.push(entry),
+            }
+        }
+        lines
     }
 }
 
@@ -220,7 +236,7 @@ impl Glyphs {
 }
 
 /// Of curves in their order.
-const MARKS: [char; 8] = ['o', 'x', '+', '*', '#', '@', '%', '='];
+const MARKS: &str = "ox+*#@%=ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// Columns below which a picture shows nothing.
 const NARROWEST: usize = 40;
 /// As many as leave room for the titles on a terminal of 24 lines.

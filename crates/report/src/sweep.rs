@@ -164,6 +164,10 @@ impl Sweep<'_> {
         let plot = self.picture(axis, unit);
         writeln!(out)?;
         plot.write(width, glyphs, out)?;
+        if let Some(second) = self.second_picture(axis, unit) {
+            writeln!(out)?;
+            second.write(width, glyphs, out)?;
+        }
         let Some((from, to)) = self.knee.map(|knee| knee.around) else { return Ok(()) };
         let near = plot.between(from as f64, to as f64);
         if near == plot {
@@ -173,7 +177,21 @@ impl Sweep<'_> {
         near.write(width, glyphs, out)
     }
 
+    /// The second quantity in a picture of its own, where several curves leave it no room in the
+    /// first one. None: it is there, or zero.
+    fn second_picture(&self, axis: &Dimension, unit: Unit) -> Option<Plot> {
+        let [_, second] = Self::quantities(axis);
+        let curves = self.curves(axis, &second);
+        (curves.len() > 1 && is_any(&curves)).then(|| self.plot(axis, unit, &second, None))
+    }
+
     fn picture(&self, axis: &Dimension, unit: Unit) -> Plot {
+        let [first, second] = Self::quantities(axis);
+        self.plot(axis, unit, &first, Some(&second))
+    }
+
+    /// What is drawn over an axis, the main quantity first.
+    fn quantities(axis: &Dimension) -> [Quantity; 2] {
         let rate = Quantity::new("delivered", Unit::BitsPerSecond, |_, moved| {
             Some(moved.headline()?.rate.bits_per_second() as f64)
         });
@@ -181,19 +199,25 @@ impl Sweep<'_> {
             let packets = Quantity::new("packets", Unit::PerSecond, |record, moved| {
                 Some(measured::packets(record, moved)?.get())
             });
-            return self.plot(axis, unit, &packets, &rate);
+            return [packets, rate];
         }
         let lost = Quantity::new("lost", Unit::Share, |_, moved| measured::loss(moved));
-        self.plot(axis, unit, &rate, &lost)
+        [rate, lost]
     }
 
     /// One or two quantities over an axis. Where there are several curves of the first, the second
     /// is not drawn, nor where it is zero.
-    fn plot(&self, axis: &Dimension, unit: Unit, first: &Quantity, second: &Quantity) -> Plot {
+    fn plot(
+        &self,
+        axis: &Dimension,
+        unit: Unit,
+        first: &Quantity,
+        second: Option<&Quantity>,
+    ) -> Plot {
         let curves = self.curves(axis, first);
-        let beside = (curves.len() == 1).then(|| (second, self.curves(axis, second)));
-        let is_any = |curve: &Curve| curve.points.iter().any(|(_, value)| *value > 0.0);
-        let beside = beside.filter(|(_, curves)| curves.iter().any(is_any));
+        let beside = second.filter(|_| curves.len() == 1);
+        let beside = beside.map(|second| (second, self.curves(axis, second)));
+        let beside = beside.filter(|(_, curves)| is_any(curves));
         let alone = beside.is_none() && curves.len() == 1;
         let named = |quantity: &Quantity, curve: Curve, side| {
             let several = !curve.name.is_empty();
@@ -274,21 +298,14 @@ impl Sweep<'_> {
         bars
     }
 
-    fn settings<'b>(&'b self, point: &'b Point<'_>) -> impl Iterator<Item = Value> + 'b {
-        let each = self.axes.iter().zip(&point.settings).enumerate();
-        each.map(|(at, (axis, setting))| match axis.value(setting) {
-            Value::Size(size) if self.has_odd_bytes(at) => Value::Bytes(size),
-            value => value,
-        })
+    fn settings<'b>(&self, point: &'b Point<'_>) -> impl Iterator<Item = Value> + use<'_, 'b> {
+        self.axes.iter().zip(&point.settings).map(|(axis, setting)| axis.value(setting))
     }
+}
 
-    /// Whether a size of this axis is no whole KiB: then all are shown in bytes.
-    fn has_odd_bytes(&self, axis: usize) -> bool {
-        self.points.iter().any(|point| match point.settings.get(axis) {
-            Some(Setting::Number(bytes)) => !bytes.is_multiple_of(1024),
-            _ => false,
-        })
-    }
+/// Whether curves have anything above zero.
+fn is_any(curves: &[Curve]) -> bool {
+    curves.iter().any(|curve| curve.points.iter().any(|(_, value)| *value > 0.0))
 }
 
 impl Knee<'_> {

@@ -39,11 +39,17 @@ impl Canvas {
         }
     }
 
-    /// Puts a character over the cell of a place.
+    /// Puts a character over the cell of a place: [`SEVERAL`] where there is another one.
     pub(super) fn mark(&mut self, place: (f64, f64), mark: char) {
         let (x, y) = self.dot(place);
         let (wide, high) = dots(self.glyphs);
-        self.marks[y / high * self.columns + x / wide] = Some(mark);
+        let cell = &mut self.marks[y / high * self.columns + x / wide];
+        *cell = Some(if cell.is_some_and(|there| there != mark) { SEVERAL } else { mark });
+    }
+
+    /// Whether marks of several curves share a cell.
+    pub(super) fn has_several(&self) -> bool {
+        self.marks.contains(&Some(SEVERAL))
     }
 
     /// The rows as text, from above.
@@ -110,6 +116,8 @@ const fn dots(glyphs: Glyphs) -> (usize, usize) {
     }
 }
 
+/// Stands for marks of several curves in one cell.
+pub(super) const SEVERAL: char = '&';
 /// Bits of the dots of a pattern, by column and by row from above.
 const BRAILLE: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
@@ -128,6 +136,17 @@ mod tests {
     fn a_line_goes_from_corner_to_corner() {
         assert_eq!(drawn(Glyphs::Ascii), ["  .'", ".' o"]);
         assert_eq!(drawn(Glyphs::Braille), ["  \u{2860}\u{280a}", "\u{2860}\u{280a} o"]);
+    }
+
+    #[test]
+    fn no_mark_hides_that_of_another_curve() {
+        let mut canvas = Canvas::new(3, 1, Glyphs::Ascii);
+        canvas.mark((0.0, 0.0), 'o');
+        canvas.mark((0.0, 0.0), 'o');
+        assert!(!canvas.has_several());
+        ['o', 'x'].into_iter().for_each(|mark| canvas.mark((1.0, 0.0), mark));
+        assert_eq!(canvas.rows().collect::<Vec<_>>(), ["o &"]);
+        assert!(canvas.has_several());
     }
 
     #[test]

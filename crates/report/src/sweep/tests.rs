@@ -147,6 +147,27 @@ fn a_curve_for_each_setting_of_a_second_axis() {
 }
 
 #[test]
+fn no_curve_of_two_axes_is_hidden() {
+    let all: Vec<_> = (0..12_u64)
+        .flat_map(|buffer| [1_u64, 2, 4].map(|streams| (streams, buffer)))
+        .map(|(streams, buffer)| (streams, buffer, record(1_250, 1_000 * streams, Some(buffer))))
+        .collect();
+    let buffer = Dimension {
+        title: "buffer",
+        key: "buffer_bytes",
+        unit: Some(Unit::Bytes),
+        shows_packets: false,
+    };
+    let points = all.iter().map(|(streams, buffer, record)| Point {
+        settings: vec![Setting::Number(*streams), Setting::Number(1_024 << buffer)],
+        record,
+    });
+    let axes = vec![STREAMS, buffer];
+    let sweep = Sweep { axes, points: points.collect(), knee: None, no_knee: None };
+    insta::assert_snapshot!("twelve_curves_80", pictures(&sweep, 80, Glyphs::Ascii));
+}
+
+#[test]
 fn names_have_bars_and_a_single_point_nothing() {
     let records = [record(1_250, 90_000, None), record(1_250, 45_000, None)];
     let point =
