@@ -30,6 +30,14 @@ pub(crate) fn lost(record: &TestRecord, search: &RateSearch) -> Option<f64> {
     (lost > allowed).then_some(lost)
 }
 
+/// The least that a trial of at least the held rate lost, as a share; none: no trial had that rate.
+pub(crate) fn least_lost(search: &RateSearch) -> Option<f64> {
+    let held = search.held.bits_per_second() as f64 * NEARLY;
+    let trials = search.trials.iter();
+    let trials = trials.filter(|trial| trial.sent.bits_per_second() as f64 >= held);
+    trials.map(|trial| trial.loss).reduce(f64::min)
+}
+
 fn trial(trial: &RateTrial) -> String {
     let RateTrial { asked, sent, arrived, loss } = trial;
     let is_short = |part: &BitRate, whole: &BitRate| {
@@ -51,6 +59,8 @@ fn percent(share: f64) -> String {
 const ALLOWED: f64 = 0.01;
 /// Loss above this multiple of that of slow trials is not by chance.
 const BY_CHANCE: f64 = 2.0;
+/// Of a rate, which senders keep about.
+const NEARLY: f64 = 0.98;
 /// Of a rate; less is worth a word.
 const SHORT_PERCENT: u64 = 95;
 
@@ -90,5 +100,7 @@ mod tests {
              without loss"
         );
         assert!(line(&search, Some(0.31)).ends_with("; not held: 95.00 Mbit/s lost 31.00 %"));
+        assert_eq!(least_lost(&search), Some(0.0));
+        assert_eq!(least_lost(&RateSearch { held: rate(201), ..search }), None);
     }
 }

@@ -12,13 +12,13 @@ use crate::runs::Run;
 
 /// Without its `trials` only what the rate is.
 pub(super) fn lines(rows: &[Run<'_>], trials: bool, unit: UnitFormat, width: usize) -> Vec<String> {
-    let mut found: Vec<(String, &RateSearch, &'static str)> = Vec::new();
+    let mut found: Vec<(String, &RateSearch, String)> = Vec::new();
     for (record, _) in rows {
         let Some(search) = record.trials.rate.as_ref() else { continue };
         let name = table::row_name(&record.plan);
         // Of several runs the first tells enough.
         if found.iter().all(|(other, ..)| *other != name) {
-            found.push((name, search, title(record, search)));
+            found.push((name, search, title(record, search, unit)));
         }
     }
     let Some((_, _, title)) = found.first() else { return Vec::new() };
@@ -43,16 +43,24 @@ pub(super) fn lines(rows: &[Run<'_>], trials: bool, unit: UnitFormat, width: usi
     lines.iter().map(|line| format!("{:INDENT$}{line}", "")).collect()
 }
 
-fn title(record: &TestRecord, search: &RateSearch) -> &'static str {
-    if rate_search::lost(record, search).is_some() {
-        return "without loss in short trials only";
+fn title(record: &TestRecord, search: &RateSearch, unit: UnitFormat) -> String {
+    if let Some(lost) = rate_search::lost(record, search) {
+        let (lost, rate) = (table::share(lost), show(unit, search.held));
+        return match rate_search::least_lost(search) {
+            Some(0.0) => format!("{lost} of {rate} lost, none in a short trial"),
+            Some(least) => {
+                format!("{lost} of {rate} lost, {} in a short trial", table::share(least))
+            }
+            None => format!("{lost} of {rate} lost, and no trial had that rate"),
+        };
     }
-    match (search.end, search.floor) {
+    let title = match (search.end, search.floor) {
         (_, Some(_)) => "highest rate that loses no more than slow ones",
         (RateSearchEnd::Loss, None) => "highest rate without loss",
         (RateSearchEnd::Sender, None) => "highest rate of the sender",
         (RateSearchEnd::Time, None) => "a rate without loss",
-    }
+    };
+    title.to_owned()
 }
 
 /// What more led to.
