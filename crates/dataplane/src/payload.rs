@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use linux::memory::Region;
+use measurement::PayloadPages;
 
 /// The content of the payload that a test sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,24 +38,30 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// `length` bytes for MPU `mpu` of a test.
+    /// `length` bytes for MPU `mpu` of a test, on such pages.
     ///
     /// # Errors
-    /// `ENOSYS`: the kernel has no getrandom(2); `ENOMEM`.
-    pub(crate) fn of(pattern: PayloadPattern, length: usize, mpu: usize) -> io::Result<Self> {
+    /// `ENOSYS`: the kernel has no getrandom(2); `ENOMEM`; one of the kind `Unsupported`: the kernel
+    /// grants no huge pages.
+    pub(crate) fn of(
+        pattern: PayloadPattern,
+        pages: Option<PayloadPages>,
+        length: usize,
+        mpu: usize,
+    ) -> io::Result<Self> {
         let mut all = PAYLOADS.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|one| one.region.strong_count() > 0);
         // Few lengths, so that many tests of slightly different ones share it too.
-        let key = (pattern, length.next_power_of_two(), mpu);
+        let key = (pattern, pages, length.next_power_of_two(), mpu);
         let kept = all.iter().filter(|one| one.key == key).find_map(|one| one.region.upgrade());
         if let Some(region) = kept {
             return Ok(Self { region, length });
         }
-        let bytes = pattern.bytes(key.1)?;
+        let bytes = pattern.bytes(key.2)?;
         // The kernel refers to a block of one page with one fragment, of zero-copy sends.
-        let room = if length >= LARGE { key.1.max(HUGE) } else { key.1 };
-        let mut region = Region::new(room)?;
-        region[..key.1].copy_from_slice(&bytes);
+        let room = if length >= LARGE { key.2.max(HUGE) } else { key.2 };
+        let mut region = region(pages, room)?;
+        region[..key.2].copy_from_slice(&bytes);
         let region = Arc::new(region);
         all.push(Kept { key, region: Arc::downgrade(&region) });
         Ok(Self { region, length })
@@ -69,9 +76,22 @@ impl Deref for Payload {
     }
 }
 
+/// Memory for a payload of `length` bytes on such pages; none: huge ones for large blocks, where the
+/// kernel grants them.
+///
+/// # Errors
+/// Those of a [`Region`].
+pub(crate) fn region(pages: Option<PayloadPages>, length: usize) -> io::Result<Region> {
+    match pages {
+        None => Region::new(length),
+        Some(PayloadPages::Base) => Region::on_base_pages(length),
+        Some(PayloadPages::Huge) => Region::on_huge_pages(length),
+    }
+}
+
 /// A payload that a test may use now.
 struct Kept {
-    key: (PayloadPattern, usize, usize),
+    key: (PayloadPattern, Option<PayloadPages>, usize, usize),
     region: Weak<Region>,
 }
 
@@ -87,17 +107,21 @@ mod tests {
 
     #[test]
     fn workers_with_one_number_share_their_payload_and_others_do_not() {
-        let of = |length, mpu| Payload::of(PayloadPattern::Random, length, mpu).expect("made");
+        let of =
+            |length, mpu| Payload::of(PayloadPattern::Random, None, length, mpu).expect("made");
         // No other test of this process has so many MPUs.
         let (one, other) = (of(100_001, 901), of(100_002, 901));
         assert_eq!((one.len(), other.len()), (100_001, 100_002));
         assert!(Arc::ptr_eq(&one.region, &other.region));
         assert!(!Arc::ptr_eq(&one.region, &of(100_001, 902).region));
-        let digits = Payload::of(PayloadPattern::Digits, 12, 901).expect("made");
+        let base = Some(PayloadPages::Base);
+        let base = Payload::of(PayloadPattern::Random, base, 100_001, 901).expect("made");
+        assert!(!Arc::ptr_eq(&one.region, &base.region), "other pages");
+        let digits = Payload::of(PayloadPattern::Digits, None, 12, 901).expect("made");
         assert_eq!(&*digits, b"012345678901");
-        drop((one, other));
+        drop((one, other, base));
         let all = PAYLOADS.lock().expect("not poisoned");
-        let own = all.iter().filter(|one| one.key.0 == PayloadPattern::Random && one.key.2 == 901);
+        let own = all.iter().filter(|one| one.key.0 == PayloadPattern::Random && one.key.3 == 901);
         assert_eq!(own.map(|one| one.region.strong_count()).sum::<usize>(), 0);
     }
 

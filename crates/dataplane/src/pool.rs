@@ -440,8 +440,12 @@ mod tests {
 
     #[test]
     fn an_mpu_that_cannot_stay_on_its_cpu_is_refused_before_the_start() {
-        let memory =
-            BufferPlan { kind: BufferKind::Blocks, block: 1, pattern: PayloadPattern::Digits };
+        let memory = BufferPlan {
+            kind: BufferKind::Blocks,
+            block: 1,
+            pattern: PayloadPattern::Digits,
+            pages: None,
+        };
         let refusal = Pool::prepare(Vec::new(), memory, &[1 << 20], true, &mut || true).err();
         assert_eq!(refusal.expect("no such CPU").kind(), io::ErrorKind::InvalidInput);
         let own = linux::host::allowed_cpus().expect("an affinity");
@@ -472,8 +476,12 @@ mod tests {
             engine: Box::new(Late(EventFd::new().expect("an eventfd"))),
             counters: Arc::default(),
         };
-        let memory =
-            BufferPlan { kind: BufferKind::Blocks, block: 1, pattern: PayloadPattern::Digits };
+        let memory = BufferPlan {
+            kind: BufferKind::Blocks,
+            block: 1,
+            pattern: PayloadPattern::Digits,
+            pages: None,
+        };
         let mut asked = 0;
         let mut is_wanted = || {
             asked += 1;

@@ -7,6 +7,7 @@ use linux::memory::Region;
 use linux::udp::{
     MAX_GSO_PAYLOAD, MAX_GSO_SEGMENTS, MAX_GSO_SEGMENTS_SINCE_6_9, ReceiveBatch, SendBatch,
 };
+use measurement::PayloadPages;
 
 use crate::payload::{Payload, PayloadPattern};
 use crate::worker_statistics::WorkerStatistics;
@@ -20,6 +21,9 @@ pub struct BufferPlan {
     pub block: usize,
     /// The content of the payload.
     pub pattern: PayloadPattern,
+    /// Pages of the memory that TCP streams send from; none: huge ones for large blocks, where the
+    /// kernel grants them.
+    pub pages: Option<PayloadPages>,
 }
 
 /// The unit in which payload moves: blocks of a byte stream, datagrams, or GSO packets.
@@ -65,7 +69,7 @@ impl Scratch {
     ) -> io::Result<Self> {
         let block = memory.block.max(1);
         let sent = if memory.kind == BufferKind::ReceivedBlocks { 1 } else { block };
-        let payload = Payload::of(memory.pattern, sent, mpu)?;
+        let payload = Payload::of(memory.pattern, memory.pages, sent, mpu)?;
         let (slots, slot) = incoming(memory.kind, block);
         let (datagrams, length) = outgoing(memory.kind, block);
         let received = if memory.kind.is_stream() { block } else { 0 };

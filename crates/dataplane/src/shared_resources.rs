@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use linux::memory::Region;
 use linux::payload::SealedPayload;
+use measurement::PayloadPages;
 
 use crate::bulk::Bulk;
-use crate::payload::PayloadPattern;
+use crate::payload::{self, PayloadPattern};
 use crate::zerocopy_counters::ZerocopyCounters;
 
 /// What all engines (implementations of sending and receiving) of one test share: the payloads of
@@ -17,6 +18,7 @@ pub struct SharedResources {
     block: usize,
     bulk: Bulk,
     pattern: PayloadPattern,
+    pages: Option<PayloadPages>,
     sealed: OnceLock<Arc<SealedPayload>>,
     region: OnceLock<Arc<Region>>,
     zerocopy: Arc<ZerocopyCounters>,
@@ -27,13 +29,21 @@ impl SharedResources {
     pub fn new(block: usize, pattern: PayloadPattern) -> Self {
         let (sealed, region) = (OnceLock::new(), OnceLock::new());
         let (block, zerocopy) = (block.max(1), Arc::default());
-        Self { block, bulk: Bulk::of_blocks(block), pattern, sealed, region, zerocopy }
+        Self { block, bulk: Bulk::of_blocks(block), pattern, pages: None, sealed, region, zerocopy }
     }
 
     /// Lets TCP streams move `bulk` at once.
     #[must_use]
     pub const fn with_bulk(mut self, bulk: Bulk) -> Self {
         self.bulk = bulk;
+        self
+    }
+
+    /// Lets TCP streams send from memory on such pages; none: huge ones for large blocks, where the
+    /// kernel grants them.
+    #[must_use]
+    pub const fn with_pages(mut self, pages: Option<PayloadPages>) -> Self {
+        self.pages = pages;
         self
     }
 
@@ -50,6 +60,11 @@ impl SharedResources {
     /// The content of the payload blocks.
     pub const fn pattern(&self) -> PayloadPattern {
         self.pattern
+    }
+
+    /// The pages of the memory that TCP streams send from.
+    pub const fn pages(&self) -> Option<PayloadPages> {
+        self.pages
     }
 
     /// The counters of all zero-copy sends of the test.
@@ -71,7 +86,7 @@ impl SharedResources {
         if let Some(region) = self.region.get() {
             return Ok(Arc::clone(region));
         }
-        let mut region = Region::new(self.block)?;
+        let mut region = payload::region(self.pages, self.block)?;
         region.copy_from_slice(&self.pattern.bytes(self.block)?);
         Ok(Arc::clone(self.region.get_or_init(|| Arc::new(region))))
     }

@@ -99,6 +99,8 @@ pub enum PlanError {
     CongestionName(String),
     /// A pacing was chosen for streams without a rate.
     PacingWithoutRate(Pacing),
+    /// Pages were chosen for a payload that this host does not send over TCP from its memory.
+    PagesOfOthers,
     /// The exchange contradicts the rest of the plan: it needs one direction, a duration and no
     /// rate; requests with a connection each need TCP and a depth of 1.
     NoSuchExchange,
@@ -129,6 +131,10 @@ impl fmt::Display for PlanError {
             Self::PacingWithoutRate(pacing) => {
                 write!(f, "{pacing} pacing needs a rate: add -b RATE")
             }
+            Self::PagesOfOthers => f.write_str(
+                "pages are those of memory that this host sends over TCP: leave UDP, receiving \
+                 and sendfile out",
+            ),
             Self::NoSuchExchange => f.write_str(
                 "requests go from client to server, for a time, without a rate; one per \
                  connection only over TCP",

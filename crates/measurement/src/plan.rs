@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::EngineName;
+use crate::engine::{self, EngineName};
 use crate::exchange::Exchange;
 use crate::limits::{
     MAX_AMOUNT, MAX_BURST, MAX_CONGESTION_NAME, MAX_FLOW_LABEL, MAX_MSS, MAX_OMIT, MAX_WINDOW,
 };
 use crate::pacing::Pacing;
+use crate::payload_pages::PayloadPages;
 use crate::units::{BitRate, ByteSize};
 
 pub use crate::limits::{
@@ -116,6 +117,10 @@ pub struct StreamOptions {
     /// bytes.
     #[serde(skip_serializing_if = "is_false", default)]
     pub repeating_payload: bool,
+    /// TCP: pages of the memory that this host sends from; none: huge ones for large blocks, where
+    /// the kernel grants them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pages: Option<PayloadPages>,
     /// Whether Multipath TCP (RFC 8684) is used in place of TCP.
     #[serde(skip_serializing_if = "is_false", default)]
     pub multipath: bool,
@@ -250,12 +255,23 @@ impl PlanDraft {
         if let Some(label) = options.flow_label {
             PlanField::FlowLabel.check(u64::from(label), 1..=MAX_FLOW_LABEL)?;
         }
+        if options.pages.is_some() && !self.sends_from_memory() {
+            return Err(PlanError::PagesOfOthers);
+        }
         match options.congestion.as_deref() {
             Some(name) if name.is_empty() || name.len() > MAX_CONGESTION_NAME => {
                 Err(PlanError::CongestionName(name.to_owned()))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether this host sends over TCP, from memory rather than from a file in memory.
+    fn sends_from_memory(&self) -> bool {
+        self.transport == Transport::Tcp
+            && self.direction.sends()
+            && !self.options.zero_copy
+            && !self.options.engines.iter().any(|name| name.is(&engine::SENDFILE))
     }
 }
 

@@ -16,8 +16,8 @@ use super::sweep_axis::{Over, parse_over};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SweepFlags {
-    /// What to vary, and its values: rate, size (of datagrams), streams, buffer, write, mss,
-    /// congestion, engine, placement (CPUs here) or direction. A list such as rate=10M,20M,50M;
+    /// What to vary, and its values: rate, size (of datagrams), streams, buffer, write, mss, pages
+    /// (base or huge, of the payload), congestion, engine, placement (CPUs here) or direction. A list such as rate=10M,20M,50M;
     /// by doubling, streams=1..64; or in equal steps, rate=10M..100M/10. Twice: two axes
     #[arg(long, required = true, value_name = "AXIS[=LIST]", help_heading = "Sweep", value_parser = parse_over)]
     pub(crate) over: Vec<Over>,
@@ -59,6 +59,7 @@ Examples:
   linerate sweep 10.0.0.2 --over streams=1..64 --budget 60s
   linerate sweep 10.0.0.2 --over buffer=64K..4M --over congestion=cubic,reno
   linerate sweep 10.0.0.2 --over engine=write,sendfile+msg-trunc
+  linerate sweep 10.0.0.2 --over pages --engine zerocopy     payload on base pages and on huge ones
   linerate sweep 10.0.0.2 --over placement=any,0,1,0+1
   linerate sweep 10.0.0.2 --over rate -o rate.jsonl          each point is stored when it has ended
   linerate sweep 10.0.0.2 --over rate -o rate.jsonl --resume goes on after a break

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use measurement::engine::{Engine, choosable_engines};
-use measurement::{BitRate, ByteSize};
+use measurement::{BitRate, ByteSize, PayloadPages};
 use report::plot::Unit;
 use report::sweep::{Dimension, Setting};
 
@@ -29,6 +29,7 @@ pub(crate) enum Axis {
     Buffer,
     Write,
     Mss,
+    Pages,
     Congestion,
     Engine,
     Placement,
@@ -56,6 +57,7 @@ impl Axis {
             Self::Buffer => ("buffer", "buffer_bytes", Some(Unit::Bytes)),
             Self::Write => ("write", "write_bytes", Some(Unit::Bytes)),
             Self::Mss => ("MSS", "mss_bytes", Some(Unit::Bytes)),
+            Self::Pages => ("pages", "payload_pages", None),
             Self::Congestion => ("congestion", "congestion", None),
             Self::Engine => ("engine", "engine", None),
             Self::Placement => ("CPUs", "cpus", None),
@@ -78,6 +80,10 @@ impl Axis {
             Self::Streams | Self::Mss => {
                 numbers(&|text| text.parse().map_err(|_| format!("'{text}' is not a whole number")))
             }
+            Self::Pages => names(list, |name| match PayloadPages::named(name) {
+                Some(_) => Ok(()),
+                None => Err(format!("there are no pages '{name}': type base or huge")),
+            }),
             Self::Congestion => names(list, |_| Ok(())),
             Self::Engine => names(list, is_engine),
             Self::Placement => names(list, |name| placement(name).map(drop)),
@@ -162,6 +168,7 @@ mod tests {
             ("streams=1K", "not a whole number"),
             ("engine=magic", "no engine 'magic'"),
             ("direction=up", "type send, receive or both"),
+            ("pages=4K", "no pages '4K': type base or huge"),
             ("congestion=", "a name is missing"),
             ("placement=1023", "no CPU 1023"),
         ] {

@@ -76,6 +76,7 @@ fn every_axis_is_set_on_the_streams() {
         ("streams=1,3", "/plan/streams", ["1", "3"]),
         ("rate=1M,2M", "/plan/options/rate_bits_per_second", ["1000000", "2000000"]),
         ("congestion=reno,cubic", "/plan/options/congestion", ["reno", "cubic"]),
+        ("pages=base,huge", "/plan/options/pages", ["base", "huge"]),
         ("engine=write,sendfile", "/plan/options/engines/0", ["write", "sendfile"]),
         ("direction=send,receive", "/plan/direction", ["send", "receive"]),
         ("placement=any,0", "/tags/cpus", ["any", "0"]),
@@ -83,6 +84,10 @@ fn every_axis_is_set_on_the_streams() {
         let rate = if over.starts_with("size") { "-b 10M" } else { "" };
         let options = format!("--over {over} {rate} -t 100ms -q --json --no-evidence");
         let finished = run(client_of(&server, "sweep", &options));
+        if finished.stderr.contains("the kernel grants no huge pages") {
+            finished.assert_refusal(2, &["leave huge out"]);
+            continue;
+        }
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{over}");
         let set = finished.json();
         let found = crate::support::list(&set["records"]).iter().map(|record| {
@@ -219,6 +224,8 @@ fn ctrl_c_keeps_what_is_done_and_draws_it() {
     finished.assert_prints(&["delivered, Gbit/s", "streams"]);
     let told = format!("linerate: ended early, {} not run", points(7 - count));
     assert!(finished.stderr.contains(&told), "{told}: {finished:?}");
+    let end = format!("linerate: interrupted after {}\n", points(count));
+    assert!(finished.stderr.ends_with(&end), "{end}: {finished:?}");
 }
 
 #[test]

@@ -37,7 +37,11 @@ impl Setup {
     /// For streams of blocks or datagrams, as above, that consist of `pattern`.
     pub(crate) fn with_buffers(kind: BufferKind, pattern: PayloadPattern) -> Self {
         let block = if kind == BufferKind::Blocks { BLOCK } else { DATAGRAM };
-        Self { memory: BufferPlan { kind, block, pattern }, workers: 1, streams: Vec::new() }
+        Self {
+            memory: BufferPlan { kind, block, pattern, pages: None },
+            workers: 1,
+            streams: Vec::new(),
+        }
     }
 
     /// Deals the streams out to `workers` threads instead of one.

@@ -311,6 +311,7 @@ fn options(object: &Map<String, Value>, transport: Transport) -> StreamOptions {
         engines: Vec::new(),
         hop_limit: None,
         repeating_payload: json::flag(object, "repeating_payload"),
+        pages: None,
         multipath: json::flag(object, "mptcp"),
     }
 }
@@ -374,7 +375,7 @@ const fn refusal(error: &PlanError) -> ErrorCode {
         PlanError::OutOfRange { field, .. } => *field,
         PlanError::OmittedFraction(_) => PlanField::Omit,
         PlanError::CongestionName(_) => return ErrorCode::CONGESTION,
-        PlanError::PacingWithoutRate(_) | PlanError::NoSuchExchange => {
+        PlanError::PacingWithoutRate(_) | PlanError::PagesOfOthers | PlanError::NoSuchExchange => {
             return ErrorCode::PARAMETERS;
         }
     };

@@ -198,6 +198,7 @@ fn rarer() -> impl Strategy<Value = StreamOptions> {
             zero_copy: switches[1],
             skip_receive_copy: switches[2],
             repeating_payload: switches[3],
+            pages: None,
             multipath: switches[4],
             ..StreamOptions::default()
         },

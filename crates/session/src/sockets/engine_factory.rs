@@ -60,7 +60,9 @@ impl EngineFactory {
             width: spec.sequence_width,
             amount: amount.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
-            resources: SharedResources::new(buffer, pattern).with_bulk(bulk),
+            resources: SharedResources::new(buffer, pattern)
+                .with_bulk(bulk)
+                .with_pages(plan.options.pages),
             fallback: setting.fallback,
             used: Engines::default(),
             exchange: plan.exchange.map(|exchange| Exchanging::new(exchange, setting)),
@@ -78,7 +80,8 @@ impl EngineFactory {
             (Transport::Udp, false) => BufferKind::Datagrams,
             (Transport::Udp, true) => BufferKind::Segments,
         };
-        BufferPlan { kind, block: self.resources.block(), pattern: self.resources.pattern() }
+        let (block, pattern) = (self.resources.block(), self.resources.pattern());
+        BufferPlan { kind, block, pattern, pages: self.resources.pages() }
     }
 
     /// A stream with its engine, ready for a pool.

@@ -170,6 +170,7 @@ fn options(flags: &Iperf3Flags, transport: Transport) -> StreamOptions {
         segmentation_offload: flags.gsro && !is_tcp,
         engines: Vec::new(),
         repeating_payload: flags.repeating_payload,
+        pages: None,
         multipath: flags.mptcp && is_tcp,
     }
 }

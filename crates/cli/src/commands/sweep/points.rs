@@ -8,7 +8,7 @@ use linux::limits;
 use measurement::engine::{EngineRole, choosable_engines};
 use measurement::plan::PlanDraft;
 use measurement::units::show_duration;
-use measurement::{BitRate, ByteSize, Direction, End, TestPlan};
+use measurement::{BitRate, ByteSize, Direction, End, PayloadPages, TestPlan};
 use report::sweep::{Dimension, Setting};
 
 use crate::exit::UsageError;
@@ -86,7 +86,7 @@ fn check(flags: &SweepFlags) -> Result<(), UsageError> {
     let axes: Vec<_> = flags.over.iter().map(|over| over.axis).collect();
     let has = |axis: Axis| axes.contains(&axis);
     let (rows, stream) = (&flags.test.rows, &flags.test.stream);
-    let tcp_only = [Axis::Write, Axis::Mss, Axis::Congestion].into_iter().find(|axis| has(*axis));
+    let tcp_only = TCP_ONLY.into_iter().find(|axis| has(*axis));
     let text = if axes.len() > 2 {
         "--over can be given twice: choose two axes".to_owned()
     } else if axes.len() == 2 && axes[0] == axes[1] {
@@ -110,7 +110,7 @@ fn check(flags: &SweepFlags) -> Result<(), UsageError> {
 /// Makes one row of the four of a test.
 fn settle(flags: &mut SweepFlags) {
     let axes: Vec<_> = flags.over.iter().map(|over| over.axis).collect();
-    let is_of_tcp = |axis: &Axis| matches!(axis, Axis::Write | Axis::Mss | Axis::Congestion);
+    let is_of_tcp = |axis: &Axis| TCP_ONLY.contains(axis);
     let of_datagrams =
         axes.contains(&Axis::Size) || (axes.contains(&Axis::Rate) && !axes.iter().any(is_of_tcp));
     let rows = &mut flags.test.rows;
@@ -149,6 +149,7 @@ fn settings(over: &Over, base: &TestPlan) -> Vec<Setting> {
         Axis::Buffer => doubled(64 << 10, 16 << 20),
         Axis::Write => doubled(1 << 10, 1 << 20),
         Axis::Mss => numbers(&[536, 764, 992, 1_220, 1_448]),
+        Axis::Pages => names(PayloadPages::ALL.map(|pages| pages.to_string()).to_vec()),
         Axis::Congestion => names(limits::allowed_congestion_controls()),
         Axis::Engine => names(usual_engines(base)),
         Axis::Placement => {
@@ -222,13 +223,17 @@ fn set_number(draft: &mut PlanDraft, axis: Axis, number: u64) -> Result<(), Usag
         Axis::Buffer => options.window = Some(ByteSize::from_bytes(number)),
         Axis::Mss => options.mss = Some(small?),
         Axis::Streams => draft.streams = small?,
-        Axis::Congestion | Axis::Engine | Axis::Placement | Axis::Direction => {}
+        Axis::Pages | Axis::Congestion | Axis::Engine | Axis::Placement | Axis::Direction => {}
     }
     Ok(())
 }
 
 fn set_name(draft: &mut PlanDraft, axis: Axis, name: &str) -> Result<(), UsageError> {
     match axis {
+        Axis::Pages => {
+            draft.options.pages = PayloadPages::named(name);
+            plan::check_pages(draft.options.pages)?;
+        }
         Axis::Congestion => {
             plan::check_congestion(name)?;
             draft.options.congestion = Some(name.to_owned());
@@ -256,6 +261,8 @@ fn usage(text: String) -> UsageError {
     UsageError(text)
 }
 
+/// Axes that datagrams do not have.
+const TCP_ONLY: [Axis; 4] = [Axis::Write, Axis::Mss, Axis::Pages, Axis::Congestion];
 /// Points of one sweep.
 const MOST_POINTS: usize = 1_000;
 /// CPUs of which each is a placement by itself.
