@@ -232,7 +232,9 @@ mod tests {
     fn sizes_of_a_column_have_one_unit() {
         let shown = |sizes: &[u64]| {
             let mut grid = Grid::new(vec![Column { title: "buffer", key: "buffer_bytes" }]);
-            sizes.iter().for_each(|size| grid.push(vec![Value::Size(ByteSize::from_bytes(*size))]));
+            for size in sizes {
+                grid.push(vec![Value::Size(ByteSize::from_bytes(*size))]);
+            }
             let mut text = Vec::new();
             grid.write_text(&mut text, 0).expect("a vector takes all");
             let text = String::from_utf8(text).expect("text");

@@ -142,7 +142,7 @@ impl Plot {
             let has_room =
                 |line: &&mut String| line.chars().count() + 3 + entry.chars().count() <= width;
             match lines.last_mut().filter(has_room) {
-                Some(line) => *line += &format!("   {entry}"),
+                Some(line) => line.extend(["   ", entry.as_str()]),
                 None => lines.push(entry),
             }
         }

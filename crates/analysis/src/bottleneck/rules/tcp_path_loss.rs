@@ -46,13 +46,12 @@ fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
     }
     let text = format!("segment loss on the path ({} of the segments)", percent(lost));
     let bound = arrivals.bound_by_loss();
-    let is_limit = match &bound {
-        Some(bound) => explains(bound, arrivals.rate),
+    let is_limit = if let Some(bound) = &bound {
+        explains(bound, arrivals.rate)
+    } else {
         // The congestion control bears loss, but not how it recovers, and nothing else is left.
-        None => {
-            let is_here = !hops::drops(case).is_empty();
-            lost >= MUCH && !is_here && arrivals.is_only_the_path_left(case)
-        }
+        let is_here = !hops::drops(case).is_empty();
+        lost >= MUCH && !is_here && arrivals.is_only_the_path_left(case)
     };
     let found = if is_limit { Found::limit(text) } else { Found::candidate(text) };
     let seen = format!("{} retransmitted, as the sender reports", counted(again, "segment"));
