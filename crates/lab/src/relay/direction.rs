@@ -222,7 +222,7 @@ mod tests {
         let delivered = |frames: u32, kind: u8| {
             let queue_limit = 20 * MILLI;
             let mut direction =
-                direction(Impairment { delivery, queue_limit, ..Impairment::default() });
+                direction(Impairment { queue_limit, delivery, ..Impairment::default() });
             let mut frame = frame(kind);
             frame[VIRTUAL_HEADER + 12..VIRTUAL_HEADER + 14].copy_from_slice(&[0x08, 0x00]);
             frame[VIRTUAL_HEADER + 23] = kind;
@@ -244,7 +244,7 @@ mod tests {
         let knee = Delivery { offered: rate(8_000_000), delivered: rate(8_000_000) };
         let (delivery, queue_limit) = (DeliveryCurve::new(&[knee]), 5 * MILLI);
         let mut direction =
-            direction(Impairment { delivery, queue_limit, ..Impairment::default() });
+            direction(Impairment { queue_limit, delivery, ..Impairment::default() });
         let mut datagram = frame(UDP);
         datagram[VIRTUAL_HEADER + 12..VIRTUAL_HEADER + 14].copy_from_slice(&[0x08, 0x00]);
         // A thousand bytes take a millisecond: one is served, and five wait for 5 ms at most.

@@ -144,7 +144,9 @@ mod tests {
         canvas.mark((0.0, 0.0), 'o');
         canvas.mark((0.0, 0.0), 'o');
         assert!(!canvas.has_several());
-        ['o', 'x'].into_iter().for_each(|mark| canvas.mark((1.0, 0.0), mark));
+        for mark in ['o', 'x'] {
+            canvas.mark((1.0, 0.0), mark);
+        }
         assert_eq!(canvas.rows().collect::<Vec<_>>(), ["o &"]);
         assert!(canvas.has_several());
     }
