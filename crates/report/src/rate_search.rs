@@ -101,6 +101,6 @@ mod tests {
         );
         assert!(line(&search, Some(0.31)).ends_with("; not held: 95.00 Mbit/s lost 31.00 %"));
         assert_eq!(least_lost(&search), Some(0.0));
-        assert_eq!(least_lost(&RateSearch { held: rate(201), ..search }), None);
+        assert_eq!(least_lost(&RateSearch { held: rate(300), ..search }), None);
     }
 }
