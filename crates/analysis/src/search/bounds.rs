@@ -85,11 +85,15 @@ impl<'a> Bounds<'a> {
         found.map_or(Class::Undecided, |one| one.class)
     }
 
-    /// The highest load above `load` that full-length trials make a lower bound: where `load` fails,
-    /// that is a loss inversion (RFC 9971).
+    /// The highest load above `load` that passes in trials of half the full length at least: where
+    /// `load` fails, that is a loss inversion (RFC 9971).
     pub(super) fn passes_above(&self, load: u64) -> Option<u64> {
-        let above = self.loads.iter().filter(|one| one.rate > load);
-        above.rev().find(|one| one.class == Class::Lower).map(|one| one.rate)
+        let above = self.loads.iter().filter(|one| one.rate > load && !one.fails);
+        let tells = |point: &Point| {
+            let is_long = point.is_as_long_as(self.goal.final_trial / 2);
+            is_long && point.could_fail(self.goal) && !point.fails(self.goal)
+        };
+        above.rev().map(|one| one.rate).find(|rate| self.trials.at(*rate).any(tells))
     }
 
     /// The relevant bounds: the lowest load that is an upper bound, and the highest that is a lower

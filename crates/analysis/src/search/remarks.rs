@@ -23,8 +23,22 @@ pub fn limit(results: &[GoalResult], all: &[SearchTrial]) -> SearchLimit {
 
 /// What overloads do to the rate, and to the load that passed before, a sentence each.
 pub fn remarks(results: &[GoalResult], all: &[SearchTrial]) -> Vec<String> {
-    let remarks = [inversion(results, all), collapse(results, all), hysteresis(results, all)];
+    let remarks = [
+        inversion(results, all),
+        disturbance(results, all),
+        collapse(results, all),
+        hysteresis(results, all),
+    ];
     remarks.into_iter().flatten().collect()
+}
+
+/// An upper bound of which each trial was disturbed.
+fn disturbance(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
+    let upper = results.iter().find_map(|result| result.upper)?;
+    let mut trials = all.iter().filter(|trial| trial.intended == upper);
+    trials.all(|trial| trial.disturbed).then(|| {
+        format!("other load disturbed each trial at {upper}: that upper bound may be too low")
+    })
 }
 
 /// A load that passed above the upper bound of a goal.

@@ -241,6 +241,8 @@ fn a_disturbed_trial_is_repeated_but_not_for_ever() {
             trial
         });
         assert!(found.took() <= LIMITS.budget);
+        let told = remarks(&found.results, &found.trials).join("; ");
+        assert_eq!(told.contains("other load disturbed each trial at"), share >= 1.0, "{told}");
         if share < 1.0 {
             let result = &found.results[0];
             assert!(

@@ -103,10 +103,13 @@ impl Point {
     /// Whether it is full-length for a goal, and could have failed. No sender stops at the
     /// microsecond.
     pub(super) fn is_full(&self, goal: &SearchGoal) -> bool {
+        self.is_as_long_as(goal.final_trial) && (self.fails(goal) || self.could_fail(goal))
+    }
+
+    /// Whether it was long enough, and had datagrams enough, to show that its load is too much.
+    pub(super) fn could_fail(&self, goal: &SearchGoal) -> bool {
         let needed = self.about.map(|about| about.visible_after(self.load, goal));
-        let needed = needed.unwrap_or_default().max(goal.final_trial);
-        let could_fail = || self.is_as_long_as(needed) && self.has_enough_datagrams(goal);
-        self.is_as_long_as(goal.final_trial) && (self.fails(goal) || could_fail())
+        self.is_as_long_as(needed.unwrap_or_default()) && self.has_enough_datagrams(goal)
     }
 
     pub(super) fn is_as_long_as(&self, span: Duration) -> bool {
