@@ -206,14 +206,17 @@ const DEVIATIONS: [&str; 6] = [
 ];
 
 /// A block of TCP of which at least four hundred are sent at a rate in bit/s: a sender that paces
-/// whole blocks is late or early by one. It is full segments, since headers of partial ones would take
-/// of the rate.
+/// whole blocks is late or early by one. It takes no longer than a delay that is no queue. It is full
+/// segments, since headers of partial ones would take of the rate.
 fn fine_block(rate: u64, duration: Duration, segment: u64) -> ByteSize {
-    let bytes = (rate / 8).saturating_mul(millis(duration)) / 1_000;
-    let segments = (bytes / 400).min(MOST) / segment;
+    let span = (duration / 400).min(LONGEST_BLOCK).as_nanos();
+    let bytes = u128::from(rate / 8) * span / 1_000_000_000;
+    let segments = u64::try_from(bytes).unwrap_or(MOST).min(MOST) / segment;
     ByteSize::from_bytes(segments.max(1) * segment)
 }
 
+/// At its rate, of a block of TCP.
+const LONGEST_BLOCK: Duration = Duration::from_millis(2);
 /// Payload of a segment of Ethernet, and the usual block of TCP, in bytes.
 const SEGMENT: u64 = 1_448;
 const MOST: u64 = 128 << 10;
@@ -273,8 +276,10 @@ mod tests {
         let second = Duration::from_secs(1);
         let block = |mbps: u64, segment| fine_block(mbps * 1_000_000, second, segment).bytes();
         assert_eq!(block(1, 1_448), 1_448);
-        assert_eq!(block(181, 1_448), 39 * 1_448);
-        assert_eq!(block(181, 8_948), 6 * 8_948);
+        assert_eq!(block(181, 1_448), 31 * 1_448);
+        assert_eq!(block(181, 8_948), 5 * 8_948);
+        let short = fine_block(181_000_000, Duration::from_millis(100), 1_448);
+        assert_eq!(short.bytes(), 3 * 1_448);
         assert_eq!(block(100_000, 1_448), 90 * 1_448);
     }
 
