@@ -119,7 +119,9 @@ impl Case {
         // The tests start programs that outlive those that hang.
         let mut command = host.command("timeout");
         command.args(["--kill-after=1", "60"]).arg(&self.runner).args(["--exact", &self.name]);
-        command.env(PROGRAM, path).env(WORD, word).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env(PROGRAM, path).env(WORD, word);
+        testbed::process::keep_no_history(&mut command);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         Ok(command.status().context("cannot run timeout(1)")?.success())
     }
 }

@@ -62,6 +62,7 @@ impl Running {
     /// The program cannot be started.
     pub fn start(mut command: Command) -> Result<Self> {
         let name = name(&command);
+        keep_no_history(&mut command);
         let since = Instant::now();
         let child = command.stdin(Stdio::null()).spawn();
         let mut child = child.with_context(|| format!("cannot start {name}"))?;
@@ -279,12 +280,25 @@ pub fn finish(command: Command, limit: Duration) -> Result<Ended> {
 /// # Errors
 /// The command cannot be started, or its exit code is neither 0 nor 3 ([`Ended::has_measured`]).
 pub fn wall_time(mut command: Command) -> Result<Duration> {
+    keep_no_history(&mut command);
     let start = Instant::now();
     let output = command.stdin(Stdio::null()).output()?;
     let wall = start.elapsed();
     let complaint = String::from_utf8_lossy(&output.stderr);
     ensure!(matches!(output.status.code(), Some(0 | 3)), "{}", complaint.trim());
     Ok(wall)
+}
+
+/// Makes a linerate that the command starts keep no run in the history of who runs the tests. A
+/// command whose own environment says where the history is, is left as it is.
+pub fn keep_no_history(command: &mut Command) {
+    let says_where = command
+        .get_envs()
+        .any(|(name, value)| value.is_some() && PLACES.iter().any(|place| name == *place));
+    if !says_where {
+        command.env("LINERATE_NO_STORE", "1");
+        command.env_remove("LINERATE_STORE").env_remove("LINERATE_KEEP");
+    }
 }
 
 /// Sends a signal to a process by its name without `SIG`, e.g. `INT` (kill(1)).
@@ -330,6 +344,8 @@ fn name(command: &Command) -> String {
 pub const GLANCE: Duration = Duration::from_millis(5);
 /// How long a refused connect is tried again.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Where the history is, to linerate.
+const PLACES: [&str; 2] = ["LINERATE_STORE", "XDG_STATE_HOME"];
 
 #[cfg(test)]
 mod tests {
@@ -352,6 +368,18 @@ mod tests {
         assert_eq!((ended.complaint().as_str(), ended.has_measured()), ("no", true));
         assert!(ended.cpu > Duration::ZERO && ended.cpu <= ended.took * 2, "{ended:?}");
         assert!(ended.peak_memory > 0, "{ended:?}");
+    }
+
+    #[test]
+    fn a_child_keeps_no_history_unless_its_command_says_where() {
+        let said = |set: fn(&mut Command)| {
+            let mut command = shell("echo \"$LINERATE_NO_STORE $LINERATE_STORE\"");
+            set(&mut command);
+            Running::captured(command).expect("a shell").finish(LONG).expect("ended").stdout
+        };
+        assert_eq!(said(|_| {}), "1 \n");
+        let own = said(|command| _ = command.env("LINERATE_STORE", "/tmp/a.db"));
+        assert!(own.ends_with(" /tmp/a.db\n") && !own.starts_with('1'), "{own}");
     }
 
     #[test]
