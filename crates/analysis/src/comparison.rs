@@ -13,7 +13,7 @@ mod student;
 mod tests;
 mod versions;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use measurement::comparison::{Comparison, EffectSize, Method, RowComparison, Side};
 use measurement::{Figure, Quantity, Stamp, TestRecord};
@@ -26,10 +26,10 @@ pub use versions::{Point, by_version};
 ///
 /// The intervals hold together with 95 %: each has the level 1 - 0.05 / rows (Bonferroni).
 pub fn compare(before: &[TestRecord], after: &[TestRecord]) -> Comparison {
+    let varied = &varied(before) | &varied(after);
     let titles = |records: &[TestRecord]| {
         let mut seen = BTreeSet::new();
-        let figures = records.iter().flat_map(TestRecord::figures);
-        let titles = figures.map(|figure| (figure.row, figure.quantity));
+        let titles = records.iter().flat_map(|record| Title::all_of(record, &varied));
         titles.filter(|title| seen.insert(title.clone())).collect::<Vec<_>>()
     };
     let (of_before, of_after) = (titles(before), titles(after));
@@ -41,18 +41,57 @@ pub fn compare(before: &[TestRecord], after: &[TestRecord]) -> Comparison {
     Comparison {
         confidence: CONFIDENCE,
         rows,
-        unmatched: alone.into_iter().chain(new).map(|(row, _)| row.clone()).collect(),
+        unmatched: alone.iter().copied().chain(new).map(Title::shown).collect(),
+        missing: alone.iter().copied().map(Title::shown).collect(),
         differences: settings::differences(before, after),
         kernels: (settings::kernels(before), settings::kernels(after)),
     }
 }
 
-fn row(
-    title: &(String, Quantity),
-    before: &[TestRecord],
-    after: &[TestRecord],
-    level: f64,
-) -> RowComparison {
+/// By what runs of both sides are of one row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Title {
+    row: String,
+    quantity: Quantity,
+    /// What the plan asked for beyond the title, where a side has several plans of one title, as a
+    /// sweep has: they are no repetitions. None: each side has one plan, and the change may be in it.
+    settings: Option<String>,
+}
+
+impl Title {
+    fn all_of(record: &TestRecord, varied: &BTreeSet<String>) -> Vec<Self> {
+        let settings = record.settings();
+        let of = |figure: Figure| {
+            let settings = varied.contains(&figure.row).then(|| settings.clone());
+            Self { row: figure.row, quantity: figure.quantity, settings }
+        };
+        record.figures().into_iter().map(of).collect()
+    }
+
+    fn shown(&self) -> String {
+        match self.settings.as_deref() {
+            None | Some("") => self.row.clone(),
+            Some(settings) => format!("{}, {settings}", self.row),
+        }
+    }
+
+    fn is_of(&self, record: &TestRecord) -> bool {
+        self.settings.as_ref().is_none_or(|settings| *settings == record.settings())
+    }
+}
+
+/// Titles of which the plans of these records differ.
+fn varied(records: &[TestRecord]) -> BTreeSet<String> {
+    let mut plans: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for record in records {
+        for figure in record.figures() {
+            plans.entry(figure.row).or_default().insert(record.settings());
+        }
+    }
+    plans.into_iter().filter(|(_, plans)| plans.len() > 1).map(|(row, _)| row).collect()
+}
+
+fn row(title: &Title, before: &[TestRecord], after: &[TestRecord], level: f64) -> RowComparison {
     let (before, after) = (runs(title, before), runs(title, after));
     let paired = pairs::of(&before.counting, &after.counting);
     let logarithms = |runs: &Runs| runs.counting.iter().map(|run| run.logarithm).collect();
@@ -63,8 +102,8 @@ fn row(
     };
     let ratio = || effect::ratio(&one, &other);
     RowComparison {
-        row: title.0.clone(),
-        quantity: title.1,
+        row: title.shown(),
+        quantity: title.quantity,
         before: before.side(),
         after: after.side(),
         method: if estimate.is_some() { method } else { Method::TooFew },
@@ -100,10 +139,10 @@ impl Runs {
     }
 }
 
-fn runs(title: &(String, Quantity), records: &[TestRecord]) -> Runs {
+fn runs(title: &Title, records: &[TestRecord]) -> Runs {
     let mut runs = Runs::default();
-    for record in records {
-        let is_row = |one: &Figure| one.row == title.0 && one.quantity == title.1;
+    for record in records.iter().filter(|record| title.is_of(record)) {
+        let is_row = |one: &Figure| one.row == title.row && one.quantity == title.quantity;
         let Some(figure) = record.figures().into_iter().find(is_row) else { continue };
         let stamp = record.judgement.as_ref().map(|judgement| judgement.stamp);
         if stamp == Some(Stamp::Invalid) || figure.value <= 0.0 {

@@ -14,6 +14,8 @@ pub struct Comparison {
     pub rows: Vec<RowComparison>,
     /// Titles of rows that one side alone has.
     pub unmatched: Vec<String>,
+    /// Those of them that the side before has: what is not measured any more.
+    pub missing: Vec<String>,
     /// Settings of the tests and of their hosts that differ.
     pub differences: Vec<Difference>,
     /// Kernel releases of the hosts that wrote the records, with commas between them, before and

@@ -45,6 +45,7 @@ pub mod sample;
 pub mod schema;
 pub mod search;
 mod seconds;
+mod settings;
 mod stream;
 mod transport;
 pub mod units;

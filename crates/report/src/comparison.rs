@@ -206,8 +206,13 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<String> {
     if suspect > 0 {
         lines.push(format!("SUSPECT: {suspect} of the results that count."));
     }
-    if !comparison.unmatched.is_empty() {
-        lines.push(format!("On one side only: {}.", comparison.unmatched.join(", ")));
+    let (before, after): (Vec<_>, Vec<_>) =
+        comparison.unmatched.iter().partition(|row| comparison.missing.contains(row));
+    for (side, rows) in [("before", before), ("after", after)] {
+        if !rows.is_empty() {
+            let rows: Vec<_> = rows.into_iter().map(String::as_str).collect();
+            lines.push(format!("Measured {side} only: {}.", rows.join(", ")));
+        }
     }
     lines
 }

@@ -54,12 +54,13 @@ pub fn write_json(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
 pub fn write_versions(all: &[Versions], out: &mut dyn Write) -> io::Result<()> {
     for (number, one) in all.iter().enumerate() {
         let gap = if number > 0 { "\n" } else { "" };
-        writeln!(out, "{gap}{}", one.series)?;
+        writeln!(out, "{gap}{}", shown(&one.series))?;
         let mut columns = Columns::default();
         let head = ["version", "mean", "runs"];
         columns.push(head.iter().map(|name| Cell::new(*name, Emphasis::Faint)).collect());
         for version in &one.versions {
-            let name = if version.name.is_empty() { "not known" } else { &version.name };
+            let name = shown(&version.name);
+            let name = if name.is_empty() { "not known".to_owned() } else { name };
             let runs = version.side.runs.to_string();
             let mean = one.quantity.show(version.side.mean);
             columns.push(vec![name.into(), mean.into(), runs.into()]);
@@ -77,7 +78,7 @@ fn write_changes(one: &Versions, out: &mut dyn Write) -> io::Result<()> {
             Change::Worse => "REGRESSION",
         };
         let (size, interval) = (percent_of(change.effect.ratio), shown_interval(&change.effect));
-        let (from, to) = (&change.from, &change.to);
+        let (from, to) = (shown(&change.from), shown(&change.to));
         writeln!(out, "  {kind} from {from} to {to}: {size} ({interval})")?;
     }
     match (one.changes.is_empty(), one.needs_runs) {
@@ -147,10 +148,10 @@ fn of_row(row: &RunRow) -> [Cell; 4] {
     };
     let stamp = row.stamp.map(|stamp| stamp.to_string()).unwrap_or_default();
     [
-        row.row.as_str().into(),
+        shown(&row.row).into(),
         Cell::new(row.quantity.show(row.value), Emphasis::Strong),
         Cell::new(stamp, emphasis),
-        row.limit.as_str().into(),
+        shown(&row.limit).into(),
     ]
 }
 

@@ -46,7 +46,8 @@ fn compared() -> Comparison {
             row("UDP send", Quantity::Rate, 1.001, 0.02),
             row("TCP request", Quantity::RoundTrip, 1.3, 0.1),
         ],
-        unmatched: vec!["UDP receive".to_owned()],
+        unmatched: vec!["UDP receive".to_owned(), "UDP send".to_owned()],
+        missing: vec!["UDP receive".to_owned()],
         differences: vec![Difference {
             what: "client net.core.rmem_max".to_owned(),
             before: "212992".to_owned(),
@@ -107,6 +108,7 @@ fn settings_beyond_a_screen_are_counted() {
 fn run(id: i64, tags: &[&str]) -> Run {
     let row = |row: &str, stamp, limit: &str| RunRow {
         row: row.to_owned(),
+        settings: Some(String::new()),
         quantity: Quantity::Rate,
         value: 941.4e6,
         stamp,

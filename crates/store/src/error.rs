@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use measurement::host::is_shown;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
@@ -78,6 +79,14 @@ impl StoreError {
         Self::Open { path: path.to_owned(), reason }
     }
 
+    /// That the file contradicts itself. What SQLite says of it may quote the file.
+    pub(crate) fn damaged(path: &Path, what: &str) -> Self {
+        let letter = |one: char| if is_shown(one) { one } else { ' ' };
+        let what: String = what.chars().take(LONGEST).map(letter).collect();
+        let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+        Self::Damaged { path: path.to_owned(), what }
+    }
+
     /// What an error of SQLite means for the file at `path`.
     pub(crate) fn of(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
@@ -89,7 +98,26 @@ impl StoreError {
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 Self::Open { path, reason: error.to_string() }
             }
-            _ => Self::Damaged { path, what: error.to_string() },
+            _ => Self::damaged(&path, &error.to_string()),
         }
+    }
+}
+
+/// Letters of what is wrong with a file.
+const LONGEST: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_damaged_file_has_does_not_break_the_sentence() {
+        let what = format!("malformed schema (a) - \u{1b}[2J\n{}", "x".repeat(500));
+        let text = StoreError::damaged(Path::new("/a"), &what).to_string();
+        assert!(
+            text.starts_with("the store /a is damaged (malformed schema (a) - [2J x"),
+            "{text}"
+        );
+        assert!(text.len() < 200 && text.chars().all(is_shown), "{text}");
     }
 }

@@ -1,5 +1,6 @@
 //! Which runs are looked for, as a condition of SQL.
 
+use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -40,6 +41,12 @@ impl Tag {
     /// As it is typed.
     pub(crate) fn shown(name: &str, value: &str) -> String {
         if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }
+    }
+}
+
+impl Display for Tag {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&Self::shown(&self.name, &self.value))
     }
 }
 

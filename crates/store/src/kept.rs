@@ -107,8 +107,10 @@ fn peer(record: &TestRecord) -> KeptPeer {
 
 fn rows(record: &TestRecord) -> impl Iterator<Item = RunRow> {
     let (stamp, limit) = (record.judgement.as_ref().map(|one| one.stamp), limit(record));
+    let settings = record.settings();
     record.figures().into_iter().map(move |figure| RunRow {
         row: figure.row,
+        settings: Some(settings.clone()),
         quantity: figure.quantity,
         value: figure.value,
         stamp,

@@ -58,7 +58,9 @@ pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::
 const APPLICATION: i64 = 0x6c72_7465;
 
 /// Each makes the next version of the tables.
-pub(crate) const STEPS: [&str; 1] = ["
+pub(crate) const STEPS: [&str; 2] = [MADE, SETTINGS];
+
+const MADE: &str = "
 CREATE TABLE host (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
@@ -107,7 +109,9 @@ CREATE TABLE record (
     run INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,
     json BLOB NOT NULL
 ) STRICT;
-"];
+";
+/// What the plan of a row asked for; null in a row of before.
+const SETTINGS: &str = "ALTER TABLE row ADD COLUMN settings TEXT";
 
 #[cfg(test)]
 mod tests {

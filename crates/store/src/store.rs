@@ -59,7 +59,8 @@ impl Store {
         self.read(|connection| {
             let mut runs = find(connection, filter)?;
             let pattern = like(filter.row.as_deref().unwrap_or_default());
-            let (mut tags, mut rows) = (connection.prepare(TAGS)?, connection.prepare(ROWS)?);
+            let mut tags = connection.prepare(TAGS)?;
+            let mut rows = connection.prepare(&rows_sql(connection)?)?;
             for run in &mut runs {
                 run.tags = tags.query_map([run.id], tag)?.collect::<Result<_, _>>()?;
                 let of_run = params![run.id, pattern];
@@ -183,7 +184,7 @@ impl Store {
     }
 
     fn damaged(&self, what: &impl ToString) -> StoreError {
-        StoreError::Damaged { path: self.path.clone(), what: what.to_string() }
+        StoreError::damaged(&self.path, &what.to_string())
     }
 }
 
@@ -202,8 +203,17 @@ fn insert(
     for (position, row) in (0_i64..).zip(&kept.rows) {
         let stamp = row.stamp.map(|stamp| stamp.to_string()).unwrap_or_default();
         transaction.execute(
-            "INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?)",
-            params![id.0, position, row.row, name(row.quantity), row.value, stamp, row.limit],
+            INSERT_ROW,
+            params![
+                id.0,
+                position,
+                row.row,
+                name(row.quantity),
+                row.value,
+                stamp,
+                row.limit,
+                row.settings
+            ],
         )?;
     }
     for (name, value) in &kept.tags {
@@ -268,6 +278,17 @@ fn find(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Run>> 
     connection.prepare(&sql)?.query_map(rusqlite::params_from_iter(values), run)?.collect()
 }
 
+/// The rows of a run. A file that is only read may be of an earlier version, without their settings.
+fn rows_sql(connection: &Connection) -> rusqlite::Result<String> {
+    let sql = "SELECT count(*) FROM pragma_table_info('row') WHERE name = 'settings'";
+    let has_settings: bool = connection.query_row(sql, [], |row| row.get(0))?;
+    let settings = if has_settings { "settings" } else { "NULL" };
+    Ok(format!(
+        "SELECT title, quantity, value, stamp, bottleneck, {settings} FROM row \
+         WHERE run = ? AND title LIKE ? ESCAPE '\\' ORDER BY position"
+    ))
+}
+
 fn tag(row: &Row<'_>) -> rusqlite::Result<String> {
     Ok(Tag::shown(&row.get::<_, String>(0)?, &row.get::<_, String>(1)?))
 }
@@ -276,6 +297,7 @@ fn row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     let (quantity, stamp): (String, String) = (row.get(1)?, row.get(3)?);
     Ok(RunRow {
         row: row.get(0)?,
+        settings: row.get(5)?,
         quantity: QUANTITIES.into_iter().find(|one| name(*one) == quantity).unwrap_or(RATE),
         value: row.get(2)?,
         stamp: STAMPS.into_iter().find(|one| one.to_string() == stamp),
@@ -292,8 +314,8 @@ const fn name(quantity: Quantity) -> &'static str {
 }
 
 const TAGS: &str = "SELECT name, value FROM tag WHERE run = ? ORDER BY name";
-const ROWS: &str = "SELECT title, quantity, value, stamp, bottleneck FROM row \
-                    WHERE run = ? AND title LIKE ? ESCAPE '\\' ORDER BY position";
+const INSERT_ROW: &str = "INSERT INTO row (run, position, title, quantity, value, stamp, bottleneck, settings) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
 const RATE: Quantity = Quantity::Rate;
 const QUANTITIES: [Quantity; 2] = [Quantity::Rate, Quantity::RoundTrip];
 const STAMPS: [Stamp; 3] = [Stamp::Valid, Stamp::Suspect, Stamp::Invalid];

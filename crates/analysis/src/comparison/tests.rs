@@ -145,6 +145,37 @@ fn settings_that_differ_are_told_and_rows_of_one_side_too() {
     assert_eq!(compare(&[found], &[plain]).differences, [], "the rate is a result");
 }
 
+/// What a sweep measured: a run at each of these rates in Mbit/s, of which a tenth is lost.
+fn sweep(rates: &[u32], since: u32) -> Vec<TestRecord> {
+    let run = |(second, rate): (u32, &u32)| {
+        let mut record = run(0.9 * f64::from(*rate), second);
+        record.plan = test_record::plan_with(&record.plan, |draft| {
+            draft.options.rate = Some(BitRate::from_bits_per_second(u64::from(*rate) * 1_000_000));
+        });
+        record
+    };
+    (since..).zip(rates).map(run).collect()
+}
+
+#[test]
+fn runs_of_different_plans_are_no_repetitions_of_one_row() {
+    let comparison = compare(&sweep(&[10, 20], 0), &sweep(&[10, 20, 40], 10));
+    let rows: Vec<_> = comparison.rows.iter().map(|row| row.row.as_str()).collect();
+    let title = |rate: u64| {
+        let plan = sweep(&[10], 0).remove(0).settings().replace("10000000", &rate.to_string());
+        format!("{}, {plan}", run(1.0, 0).plan.row())
+    };
+    assert_eq!(rows, [title(10_000_000), title(20_000_000)]);
+    assert_eq!(comparison.unmatched, [title(40_000_000)]);
+    assert!(comparison.missing.is_empty(), "{:?}", comparison.missing);
+    assert!(comparison.rows.iter().all(|row| (row.before.runs, row.after.runs) == (1, 1)));
+    let back = compare(&sweep(&[10, 20, 40], 0), &sweep(&[10, 20], 10));
+    assert_eq!(back.missing, [title(40_000_000)]);
+    // One plan on each side: what differs is the change.
+    let change = compare(&sweep(&[10], 0), &sweep(&[20], 10));
+    assert_eq!(change.rows[0].row, run(1.0, 0).plan.row());
+}
+
 fn points(random: &mut Rng, versions: &[(&str, usize, f64)]) -> Vec<Point> {
     let mut points = Vec::new();
     for (version, runs, mean) in versions {

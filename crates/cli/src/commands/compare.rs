@@ -53,6 +53,9 @@ fn required(compared: &Comparison, share: f64) -> anyhow::Result<ExitCode> {
     if !missed.is_empty() {
         return Ok(ExitCode::from(exit::MISSED));
     }
+    if let Some(row) = compared.missing.first() {
+        bail!("{row}: --fail-below has no run after the change: test this row, too");
+    }
     if let Some(row) = compared.rows.iter().find(is_untold) {
         bail!("{}: too few runs for --fail-below: repeat each side, e.g. with --repeat 5", row.row);
     }

@@ -25,6 +25,10 @@ pub(crate) fn run(flags: &HistoryFlags) -> anyhow::Result<ExitCode> {
         most: flags.most.or(usual),
     };
     let runs = history::read(flags.file.path())?.runs(&filter)?;
+    if runs.is_empty() && !flags.json {
+        output::print_text(nothing(flags).as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut text = Vec::new();
     match (flags.by, flags.json) {
         (Some(by), true) => report::history::write_versions_json(&series(&runs, by), &mut text)?,
@@ -39,6 +43,22 @@ pub(crate) fn run(flags: &HistoryFlags) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What was looked for in vain.
+fn nothing(flags: &HistoryFlags) -> String {
+    let asked = [
+        flags.host.as_ref().map(|host| format!("--host {host}")),
+        flags.since.map(|_| "--since".to_owned()),
+        flags.tag.as_ref().map(|tag| format!("--tag {tag}")),
+        flags.row.as_ref().map(|row| format!("--row '{row}'")),
+    ];
+    let asked = asked.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    if asked.is_empty() {
+        "the history has no run: linerate test HOST\n".to_owned()
+    } else {
+        format!("no run is there with {asked}: linerate history lists all\n")
+    }
+}
+
 fn prune(flags: &HistoryFlags, keep: Keep, now_millis: u64) -> anyhow::Result<ExitCode> {
     let count = history::open(flags.file.path())?.prune(keep, now_millis)?;
     let runs = if count == 1 { "run" } else { "runs" };
@@ -51,7 +71,7 @@ fn series(runs: &[Run], by: By) -> Vec<Versions> {
     let mut all: BTreeMap<(String, Quantity), Vec<Point>> = BTreeMap::new();
     let rows = runs.iter().rev().flat_map(|run| run.rows.iter().map(move |row| (run, row)));
     for (run, row) in rows.filter(|(_, row)| counts(row)) {
-        let name = format!("{}, {} > {}", row.row, run.host, run.peer);
+        let name = format!("{}{}, {} > {}", row.row, settings(row), run.host, run.peer);
         all.entry((name, row.quantity)).or_default().push(Point {
             version: version(run, by).to_owned(),
             value: row.value,
@@ -62,6 +82,15 @@ fn series(runs: &[Run], by: By) -> Vec<Versions> {
         campaign::by_version(name, quantity, &points)
     };
     all.into_iter().map(by_version).collect()
+}
+
+/// What the plan of a row asked for: runs of different plans are of different series.
+fn settings(row: &RunRow) -> String {
+    match row.settings.as_deref() {
+        Some("") => String::new(),
+        Some(settings) => format!(", {settings}"),
+        None => ", settings not known".to_owned(),
+    }
 }
 
 fn counts(row: &RunRow) -> bool {

@@ -47,6 +47,7 @@ fn runs_are_listed_named_shown_and_exported() {
     assert_eq!(runs["runs"][0]["rows"][0]["row"], "TCP send");
     let found = |words: &str| list(&asks(&format!("history --json {words}")).json()["runs"]).len();
     assert_eq!((found("--tag site"), found("--tag site=attic"), found("--row udp")), (1, 0, 0));
+    asks("history --tag nosuch").assert_prints(&["no run is there with --tag nosuch", "lists all"]);
     assert_eq!((found("--since 1d"), found("--since 2099-01-01"), found("-n 1")), (2, 0, 1));
     asks("tag last~1 before").assert_success();
     assert_eq!(found("--tag before"), 1);
