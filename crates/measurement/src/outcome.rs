@@ -246,10 +246,16 @@ impl DirectionOutcome {
         }
     }
 
+    /// What arrived: the delivered throughput, or if the receiver did not report it, the acknowledged
+    /// one. None: neither is known, and what was sent says nothing of it.
+    pub fn arrived(&self) -> Option<Throughput> {
+        self.delivered.or(self.acknowledged)
+    }
+
     /// The main number of a direction: the delivered throughput. If the receiver did not report it,
     /// the acknowledged one, else the offered one. None: none of them is known.
     pub fn headline(&self) -> Option<Throughput> {
-        self.delivered.or(self.acknowledged).or(self.offered)
+        self.arrived().or(self.offered)
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) const DIRECTION: Column = Column { title: "direction", key: "directio
 pub(crate) fn values(record: &TestRecord, outcome: &DirectionOutcome) -> [Value; 6] {
     let stamp = record.judgement.as_ref().map(|judgement| judgement.stamp.to_string());
     [
-        Value::known(outcome.headline(), |moved| Value::Rate(moved.rate)),
+        Value::known(outcome.arrived(), |moved| Value::Rate(moved.rate)),
         Value::known(packets(record, outcome), Value::PerSecond),
         Value::known(loss(outcome), Value::Share),
         Value::known(outcome.retransmits, Value::Count),

@@ -1,6 +1,8 @@
 //! Results of a set of records, one for each direction, or for each exchange of requests: what
 //! formats for monitoring systems have a line of. No format by itself.
 
+use std::net::SocketAddr;
+
 use jiff::Timestamp;
 use measurement::outcome::Ending;
 use measurement::record::DirectionIntervals;
@@ -57,10 +59,14 @@ impl<'a> ResultRow<'a> {
         started(self.record)
     }
 
+    /// Name of the host that tested; of an imported client its address. None: not known.
+    pub(crate) fn host(&self) -> Option<String> {
+        host(self.record)
+    }
+
     /// Address of the peer, without its port. None: not known.
     pub(crate) fn peer(&self) -> Option<String> {
-        let peer = self.record.peer.as_ref()?;
-        Some(peer.address.ip().to_canonical().to_string())
+        peer(self.record)
     }
 
     /// `tcp` or `udp`.
@@ -90,6 +96,22 @@ impl<'a> ResultRow<'a> {
         let spans = [last.map(|last| last.to), trips, planned];
         spans.into_iter().flatten().next().unwrap_or_default().as_secs_f64()
     }
+}
+
+/// Name of the host that tested; of an imported client its address. None: not known.
+pub(crate) fn host(record: &TestRecord) -> Option<String> {
+    let named = record.environment.as_ref().map(|here| here.host.clone());
+    named.or_else(|| address(record.streams.first()?.local))
+}
+
+/// Address of the peer, without its port; an import knows it by its streams. None: not known.
+pub(crate) fn peer(record: &TestRecord) -> Option<String> {
+    let known = record.peer.as_ref().map(|peer| peer.address);
+    address(known.or_else(|| record.streams.first()?.peer))
+}
+
+fn address(socket: Option<SocketAddr>) -> Option<String> {
+    Some(socket?.ip().to_canonical().to_string())
 }
 
 /// Start of a test. None: not known.

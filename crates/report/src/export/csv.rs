@@ -6,7 +6,7 @@ use measurement::{DirectionOutcome, End, RecordSet, TestRecord};
 
 use super::{Audience, Export};
 use crate::grid::{Column, Grid, Value};
-use crate::measured;
+use crate::{measured, results};
 
 /// Output format `csv`: a line for each record and direction, below one with the keys.
 #[derive(Clone, Copy, Debug)]
@@ -26,19 +26,23 @@ impl Export for Csv {
     }
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-        let mut grid = Grid::new(PLANNED.iter().chain(&measured::COLUMNS).copied().collect());
+        let mut grid =
+            Grid::new(PLANNED.iter().chain(&measured::COLUMNS).chain([&SENT]).copied().collect());
         for record in &records.records {
             for outcome in &record.outcome.directions {
                 let row = planned(record, outcome).into_iter();
-                grid.push(row.chain(measured::values(record, outcome)).collect());
+                let sent = Value::known(outcome.offered, |sent| Value::Rate(sent.rate));
+                grid.push(row.chain(measured::values(record, outcome)).chain([sent]).collect());
             }
         }
         grid.write_csv(out)
     }
 }
 
-const PLANNED: [Column; 10] = [
+const PLANNED: [Column; 12] = [
     Column { title: "started", key: "started_at" },
+    Column { title: "host", key: "host" },
+    Column { title: "peer", key: "peer" },
     Column { title: "transport", key: "transport" },
     Column { title: "direction", key: "direction" },
     Column { title: "time", key: "time_seconds" },
@@ -49,8 +53,10 @@ const PLANNED: [Column; 10] = [
     Column { title: "congestion", key: "congestion" },
     Column { title: "engines", key: "engines" },
 ];
+/// What the sender counted: all that is known of a client whose peer reported nothing.
+const SENT: Column = Column { title: "sent", key: "sent_bits_per_second" };
 
-fn planned(record: &TestRecord, outcome: &DirectionOutcome) -> [Value; 10] {
+fn planned(record: &TestRecord, outcome: &DirectionOutcome) -> [Value; 12] {
     let (plan, options) = (&record.plan, &record.plan.options);
     let started = record.environment.as_ref().map(|here| here.started_at.clone());
     let time = match plan.end {
@@ -60,6 +66,8 @@ fn planned(record: &TestRecord, outcome: &DirectionOutcome) -> [Value; 10] {
     let engines: Vec<_> = options.engines.iter().map(ToString::to_string).collect();
     [
         Value::known(started, Value::Text),
+        Value::known(results::host(record), Value::Text),
+        Value::known(results::peer(record), Value::Text),
         Value::Text(plan.transport.to_string()),
         measured::direction(outcome),
         time,

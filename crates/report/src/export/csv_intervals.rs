@@ -51,7 +51,7 @@ fn head(row: &ResultRow<'_>) -> [Value; 6] {
     let here = row.record.environment.as_ref();
     [
         Value::known(here.map(|here| here.started_at.clone()), Value::Text),
-        Value::known(here.map(|here| here.host.clone()), Value::Text),
+        Value::known(row.host(), Value::Text),
         Value::known(row.peer(), Value::Text),
         Value::Text(row.title.clone()),
         Value::known(row.run.clone(), Value::Text),

@@ -53,9 +53,8 @@ type Field = (&'static str, String);
 /// The tags of a result, with the comma before each.
 fn tags(row: &ResultRow<'_>) -> String {
     let record = row.record;
-    let host = record.environment.as_ref().map(|here| here.host.clone());
     let known = [
-        ("host", host),
+        ("host", row.host()),
         ("peer", row.peer()),
         ("row", Some(row.title.clone())),
         ("transport", Some(row.transport())),
@@ -76,9 +75,12 @@ fn tags(row: &ResultRow<'_>) -> String {
 fn fields(row: &ResultRow<'_>) -> Vec<Field> {
     let mut fields = vec![("success", row.is_complete().to_string())];
     if let Some(outcome) = row.outcome {
-        if let Some(moved) = outcome.headline() {
+        if let Some(moved) = outcome.arrived() {
             fields.push(float("rate_bits_per_second", moved.rate.bits_per_second() as f64));
             fields.push(count("payload_bytes", moved.bytes));
+        }
+        if let Some(sent) = outcome.offered {
+            fields.push(float("sent_bits_per_second", sent.rate.bits_per_second() as f64));
         }
         if let Some(datagrams) = outcome.datagrams {
             fields.push(float("lost_ratio", datagrams.loss()));

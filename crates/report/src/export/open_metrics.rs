@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use measurement::{RecordSet, RoundTrips, Stamp};
+use measurement::{DirectionOutcome, RecordSet, RoundTrips, Stamp};
 
 use super::{Audience, Export};
 use crate::results::{self, ResultRow};
@@ -111,7 +111,7 @@ const FAMILIES: &[Family] = &[
         kind: "gauge",
         help: "Rate of the payload that was delivered.",
         samples: |family, row| {
-            let moved = row.result.outcome.and_then(|one| one.delivered.or(one.acknowledged));
+            let moved = row.result.outcome.and_then(DirectionOutcome::arrived);
             family.value(row, moved.map(|moved| moved.rate.bits_per_second()))
         },
     },
