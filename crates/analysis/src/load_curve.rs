@@ -56,9 +56,9 @@ fn point(index: usize, record: &TestRecord, outcome: &DirectionOutcome) -> Optio
     if record.plan.transport != Transport::Udp || !record.outcome.contradictions.is_empty() {
         return None;
     }
-    let sent = outcome.offered.map(|sent| sent.rate).or_else(|| sent_by_datagrams(record, outcome));
+    let sent = outcome.offered.map(|sent| sent.rate);
     let arrived = outcome.delivered?.rate;
-    let load = outcome.asked.or(sent)?;
+    let load = outcome.asked.or(sent).or_else(|| sent_by_datagrams(record, outcome))?;
     let is_kept = !is_short(arrived.bits_per_second(), load.bits_per_second());
     let loss = outcome.datagrams.map(|datagrams| datagrams.loss());
     Some(LoadPoint { record: index, load, sent, arrived, loss, is_kept })
@@ -82,12 +82,23 @@ fn curve(way: &Way, mut points: Vec<LoadPoint>) -> Option<LoadCurve> {
     let below = |point: &&LoadPoint| point.is_kept && missed.is_some_and(|load| point.load < load);
     let kept = points.iter().filter(below).map(|point| point.load).max();
     let most = points.iter().map(|point| point.arrived).max();
+    let mut all_missed = points.iter().filter(|point| !point.is_kept);
+    let is_of_sender = missed.is_some() && all_missed.all(is_limited_by_sender);
     Some(LoadCurve {
         from: way.from,
         to: way.to,
-        knee: kept.zip(missed),
+        knee: kept.zip(missed).filter(|_| !is_of_sender),
         ceiling: missed.and(most),
+        is_of_sender,
         points,
+    })
+}
+
+/// Whether less was sent than asked, and what was sent arrived.
+fn is_limited_by_sender(point: &LoadPoint) -> bool {
+    point.sent.is_some_and(|sent| {
+        is_short(sent.bits_per_second(), point.load.bits_per_second())
+            && !is_short(point.arrived.bits_per_second(), sent.bits_per_second())
     })
 }
 
@@ -99,10 +110,12 @@ mod tests {
     use super::*;
     use crate::test_record;
 
-    /// A clean run of which `arrived` of `asked` Mbit/s arrive.
+    /// A clean run of which `arrived` of `asked` Mbit/s arrive; all of it was sent.
     fn run(asked: u64, arrived: u64) -> TestRecord {
         let mut record = test_record::udp();
         let outcome = &mut record.outcome.directions[0];
+        let offered = outcome.offered.as_mut().expect("reported");
+        offered.rate = BitRate::from_bits_per_second(asked * 1_000_000);
         outcome.asked = Some(BitRate::from_bits_per_second(asked * 1_000_000));
         let delivered = outcome.delivered.as_mut().expect("reported");
         delivered.rate = BitRate::from_bits_per_second(arrived * 1_000_000);
@@ -121,6 +134,33 @@ mod tests {
         assert_eq!(curve.knee, Some((rate(64), rate(256))));
         assert_eq!(curve.ceiling, Some(rate(89)));
         assert_eq!(curve.points.iter().map(|one| one.record).collect::<Vec<_>>(), [3, 1, 0, 2]);
+    }
+
+    #[test]
+    fn what_the_sender_does_not_send_is_a_ceiling_and_no_knee() {
+        let mut records: Vec<_> =
+            [(64, 64), (1, 1), (256, 89), (512, 66)].map(|(a, b)| run(a, b)).into();
+        for record in &mut records {
+            let outcome = &mut record.outcome.directions[0];
+            outcome.offered = outcome.delivered;
+        }
+        let curve = of_records(&records).remove(0);
+        let most = Some(BitRate::from_bits_per_second(89_000_000));
+        assert_eq!((curve.knee, curve.ceiling, curve.is_of_sender), (None, most, true));
+        // One load that was sent and lost shows another limit.
+        records.push(run(128, 80));
+        let curve = of_records(&records).remove(0);
+        assert!(curve.knee.is_some() && !curve.is_of_sender, "{curve:?}");
+    }
+
+    #[test]
+    fn of_a_receiver_alone_its_datagrams_are_the_load_and_nothing_is_said_to_be_sent() {
+        let mut records = vec![run(1, 1), run(2, 2), run(4, 3)];
+        let outcome = &mut records[2].outcome.directions[0];
+        (outcome.asked, outcome.offered) = (None, None);
+        let point = of_records(&records)[0].points.iter().find(|one| one.record == 2).copied();
+        let point = point.expect("a point");
+        assert!(point.sent.is_none() && point.load.bits_per_second() > 0, "{point:?}");
     }
 
     #[test]

@@ -165,6 +165,12 @@ pub(crate) fn of_records(records: &[TestRecord], missed: &[String]) -> ExitCode 
     }
 }
 
+/// Exit code of records that were read and judged: by their stamps. How the runs ended is nothing
+/// that reading them could fail at.
+pub(crate) fn of_stamps(records: &[TestRecord]) -> ExitCode {
+    if records.iter().any(is_invalid) { ExitCode::from(INVALID) } else { ExitCode::SUCCESS }
+}
+
 /// Whether the stamp of a record is INVALID.
 pub(crate) fn is_invalid(record: &TestRecord) -> bool {
     record.judgement.as_ref().is_some_and(|judgement| judgement.stamp == Stamp::Invalid)

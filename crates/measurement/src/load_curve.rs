@@ -9,9 +9,10 @@ use crate::units::BitRate;
 pub struct LoadPoint {
     /// Index of the record.
     pub record: usize,
-    /// Requested rate, or the rate that was sent if the requested one is not known.
+    /// Requested rate; if that is not known, the rate that was sent, as the sender counted it or by
+    /// the datagrams that the receiver counted, lost ones included.
     pub load: BitRate,
-    /// Rate that was sent; none: not known.
+    /// Rate that was sent, as the sender counted it; none: it did not tell.
     pub sent: Option<BitRate>,
     /// Rate that arrived.
     pub arrived: BitRate,
@@ -32,8 +33,11 @@ pub struct LoadCurve {
     /// The runs in the order of their load.
     pub points: Vec<LoadPoint>,
     /// The highest load that arrived below the lowest that did not, and that lowest one. None: all
-    /// arrived, or none.
+    /// arrived, or none, or the sender limits.
     pub knee: Option<(BitRate, BitRate)>,
     /// The highest rate that arrived. None: every load arrived, so that it shows no limit.
     pub ceiling: Option<BitRate>,
+    /// Whether the sender limits: of each load that did not arrive it sent less, and what it sent
+    /// arrived.
+    pub is_of_sender: bool,
 }

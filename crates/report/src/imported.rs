@@ -262,10 +262,30 @@ fn write_rates(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
     columns.push(head.map(|text| Cell::new(text, Emphasis::Faint)).collect());
     for rates in imported.rates {
         let mut row = vec![Cell::from(format!("line {}: {}", rates.line, rates.heading))];
-        row.extend(rates.columns.iter().map(|column| Cell::from(median(column))));
+        let cell = |(at, column): (usize, &Vec<BitRate>)| {
+            let doubted = rates.doubted.iter().find(|(column, _)| *column == at);
+            doubted.map_or_else(
+                || Cell::from(median(column)),
+                |(_, rate)| Cell::new(format!("({rate})"), Emphasis::Bad),
+            )
+        };
+        row.extend(rates.columns.iter().enumerate().map(cell));
         columns.push(row);
     }
-    columns.write(out, 2)
+    columns.write(out, 2)?;
+    let is_single = |rates: &&Rates| {
+        rates.columns.len() > 1 && rates.columns.iter().all(|column| column.len() <= 1)
+    };
+    if imported.rates.iter().any(|rates| is_single(&rates)) {
+        writeln!(out, "  One run each: no difference can be shown.")?;
+    }
+    for rates in imported.rates {
+        for (_, rate) in &rates.doubted {
+            let line = rates.line;
+            writeln!(out, "  INVALID: line {line}: {rate} is in parentheses, and does not count")?;
+        }
+    }
+    Ok(())
 }
 
 /// `686.0 Mbit/s of 3`; empty: there are none.
@@ -282,6 +302,9 @@ fn median(rates: &[BitRate]) -> String {
 fn limit(curve: &LoadCurve) -> String {
     let ceiling = |rate: BitRate| format!("at most {rate} arrived");
     match (curve.knee, curve.ceiling) {
+        (_, Some(rate)) if curve.is_of_sender => {
+            format!("ceiling at {rate}: the sender sends no more, and what it sends arrives")
+        }
         (Some((kept, missed)), Some(rate)) => {
             format!("the knee is between {kept} and {missed}, {}", ceiling(rate))
         }

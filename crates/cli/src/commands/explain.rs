@@ -13,7 +13,7 @@ use report::import::{self, Content, Imported, Table};
 use report::tables::AttributedTable;
 use serde_json::{Value, json};
 
-use crate::exit::UsageError;
+use crate::exit::{self, UsageError};
 use crate::flags::ExplainFlags;
 use crate::flags::format::Form;
 use crate::history;
@@ -104,7 +104,7 @@ fn explain_records(mut records: RecordSet, flags: &ExplainFlags) -> anyhow::Resu
         campaign::judge_together(&mut records.records);
     }
     output::print(&records, flags.format.or(&Diagnosis))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(exit::of_stamps(&records.records))
 }
 
 fn explain_profile(

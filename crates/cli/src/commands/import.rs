@@ -12,7 +12,7 @@ use report::import::{self, ImportError};
 use report::imported::{self, Imported};
 
 use crate::flags::ImportFlags;
-use crate::{charset, history, output, terminal};
+use crate::{charset, exit, history, output, terminal};
 
 pub(crate) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
     if let Some(path) = &flags.output {
@@ -60,6 +60,7 @@ fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<E
         let sets = runs.iter().map(|run| RecordSet::new(vec![run.record.clone()]));
         history::save(&keeping, sets).context("the runs are not in the history")?;
     }
+    let has_doubted = rates.iter().any(|rates| !rates.doubted.is_empty());
     let records = RecordSet::new(runs.into_iter().map(|run| run.record).collect());
     if let Some(format) = flags.format.chosen() {
         output::print(&records, format)?;
@@ -67,7 +68,8 @@ fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<E
     if let Some(path) = &flags.output {
         output::write_file(&records, path)?;
     }
-    Ok(ExitCode::SUCCESS)
+    let doubted = ExitCode::from(exit::INVALID);
+    Ok(if has_doubted { doubted } else { exit::of_stamps(&records.records) })
 }
 
 /// What a file is called in messages.

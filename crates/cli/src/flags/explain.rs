@@ -44,4 +44,6 @@ Examples:
   linerate explain a.json --folded a.folded; flamegraph.pl a.folded > a.svg
                                           what CPUs did meanwhile, as a picture
   perf report --stdio > a.txt; linerate explain a.txt --rate 686M --architecture riscv64
-                                          what limits by the samples of perf, and what could be";
+                                          what limits by the samples of perf, and what could be
+
+Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID";

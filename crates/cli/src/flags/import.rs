@@ -35,4 +35,6 @@ Examples:
   linerate import client.log server.log            both ends of the same runs
   linerate import mail.txt -o runs.json; linerate explain runs.json
                                                    what limited each run
-  linerate import *.log --save --tag nic=old       for history, compare and explain last";
+  linerate import *.log --save --tag nic=old       for history, compare and explain last
+
+Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID";

@@ -6,6 +6,7 @@ use measurement::{RecordSet, TestRecord};
 
 use super::{Content, Import, ImportError, Imported};
 
+mod bare_table;
 mod block;
 mod checks;
 mod column;
@@ -21,6 +22,7 @@ mod iperf2;
 mod iperf3;
 mod lines;
 mod name;
+mod needles;
 mod pairing;
 mod rates;
 mod reader;

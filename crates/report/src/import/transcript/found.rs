@@ -29,6 +29,9 @@ pub struct Rates {
     pub heading: String,
     /// Rates of each column, from left to right.
     pub columns: Vec<Vec<BitRate>>,
+    /// Rates in parentheses, by which an author marks what is not to be believed, and their columns,
+    /// counted from 0.
+    pub doubted: Vec<(usize, BitRate)>,
 }
 
 /// What ends printed, of one text; a log has less.

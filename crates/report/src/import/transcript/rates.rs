@@ -3,6 +3,7 @@
 
 use measurement::BitRate;
 
+use super::bare_table::{Head, Line, has_cells};
 use super::cursor::Cursor;
 use super::found::{Found, Rates};
 use super::name::shortened;
@@ -13,6 +14,8 @@ use super::row::rate;
 pub(super) struct Collector {
     heading: String,
     open: Option<Rates>,
+    /// The head of a table that is not at its end.
+    head: Option<Head>,
     /// Lines of the open rates.
     lines: Vec<usize>,
 }
@@ -20,6 +23,9 @@ pub(super) struct Collector {
 impl Collector {
     /// Takes a line that says nothing else; false: it has no rates, or more than them.
     pub(super) fn take(&mut self, text: usize, line: usize, said: &str, found: &mut Found) -> bool {
+        if self.table((text, line), said, found) {
+            return true;
+        }
         let rates = rates(said);
         if rates.is_empty() {
             if !said.trim().is_empty() {
@@ -37,6 +43,7 @@ impl Collector {
             line,
             heading: heading.clone(),
             columns: Vec::new(),
+            doubted: Vec::new(),
         });
         let is_alone = rates.len() == 1;
         for (at, (offset, rate)) in rates.into_iter().enumerate() {
@@ -50,6 +57,28 @@ impl Collector {
         true
     }
 
+    /// Takes a line of a table whose head has a unit; false: it is of none.
+    fn table(&mut self, (text, line): (usize, usize), said: &str, found: &mut Found) -> bool {
+        if !has_cells(said) {
+            self.head = self.head.take().filter(|_| said.trim().is_empty());
+            return false;
+        }
+        if let Some(head) = Head::of(said) {
+            self.close(found);
+            self.head = Some(head);
+            return true;
+        }
+        let Some(head) = &self.head else { return false };
+        if let Some(Line { heading, rates, doubted }) = head.line(said) {
+            if found.rates.len() >= MOST_TABLES {
+                return false;
+            }
+            let columns = rates.into_iter().map(|rate| rate.into_iter().collect()).collect();
+            found.rates.push(Rates { text, line, heading, columns, doubted });
+        }
+        true
+    }
+
     /// Ends rates that stand together; one by itself is prose.
     pub(super) fn close(&mut self, found: &mut Found) {
         let lines = std::mem::take(&mut self.lines);
@@ -57,8 +86,8 @@ impl Collector {
         if rates.columns.iter().map(Vec::len).sum::<usize>() > 1 {
             found.rates.push(rates);
         } else {
+            // Behind lines that follow them: the reader sorts all at its end.
             found.unread.extend(lines);
-            found.unread.sort_unstable();
         }
     }
 }
@@ -117,6 +146,17 @@ mod tests {
                 ("TCP send".to_owned(), vec![vec![383, 384], vec![393]]),
             ]
         );
+    }
+
+    #[test]
+    fn a_table_with_a_unit_in_its_head_has_rates_without() {
+        let text = "| size | default Mbits/sec | tuned Mbits/sec |\n|---|---|---|\n\
+            | 64 | 300 | (900) |\n| 1500 | 940.5 | 941 |\nend\n| 9 | 9 | 9 |\n";
+        let expected = [("64", vec![vec![300], vec![]]), ("1500", vec![vec![940], vec![941]])];
+        assert_eq!(found(text), expected.map(|(name, rates)| (name.to_owned(), rates)));
+        let doubted = &runs(&[text.as_bytes()]).rates[0].doubted;
+        assert_eq!(*doubted, [(1, BitRate::from_bits_per_second(900_000_000))]);
+        assert_eq!(runs(&[text.as_bytes()]).unread, [[5, 6]]);
     }
 
     #[test]

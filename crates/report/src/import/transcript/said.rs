@@ -7,6 +7,7 @@ use measurement::Transport;
 use super::command::Command;
 use super::cursor::Cursor;
 use super::ends::Tool;
+use super::needles::Needles;
 use super::row::{Id, NoRow, Row};
 use super::view::Connection;
 
@@ -114,10 +115,19 @@ pub(super) fn begins(line: &str) -> Vec<usize> {
         }
     }
     if found.is_empty() || line.len() > WIDE {
-        found.extend(PHRASES.iter().filter_map(|phrase| line.find(phrase)));
+        found.extend(first_of_each(line));
         found.sort_unstable();
     }
     found
+}
+
+/// Where each phrase stands first: a rule has several in one another.
+fn first_of_each(line: &str) -> impl Iterator<Item = usize> {
+    let mut known = Vec::new();
+    PHRASES.find(line).filter_map(move |(at, phrase)| {
+        let is_first = !known.contains(&phrase);
+        is_first.then(|| known.push(phrase)).map(|()| at)
+    })
 }
 
 /// The first bracket of a text that begins a statement, and where it ends.
@@ -215,8 +225,7 @@ fn address(cursor: &mut Cursor<'_>) -> Option<SocketAddr> {
 
 /// A statement that has no bracket.
 fn phrase(text: &str) -> Option<Said<'_>> {
-    let (at, phrase) =
-        PHRASES.iter().filter_map(|phrase| Some((text.find(phrase)?, *phrase))).min()?;
+    let (at, phrase) = PHRASES.find(text).next()?;
     let rest = text[at + phrase.len()..].trim();
     let said = match phrase {
         CONNECTING => {
@@ -307,7 +316,7 @@ fn known(trimmed: &str) -> Said<'_> {
     let is_rule =
         trimmed.len() >= SHORTEST_RULE && trimmed.bytes().all(|byte| b"-=_* ".contains(&byte));
     let is_known = is_rule
-        || KNOWN.iter().any(|known| trimmed.contains(known))
+        || KNOWN.find(trimmed).next().is_some()
         || KNOWN_BEGINS.iter().any(|known| trimmed.starts_with(known));
     if is_known { Said::Known } else { Said::Other }
 }
@@ -345,13 +354,13 @@ const SEGMENT: &str = "TCP MSS:";
 const CONGESTION: &str = "snd_tcp_congestion ";
 const FAILURE: &str = "iperf3: error - ";
 const INTERRUPT: &str = "iperf3: interrupt - ";
-const PHRASES: [&str; 15] = [
+static PHRASES: Needles<15> = Needles::new([
     SUMMARY, CONNECTING, REVERSE, ACCEPTED, LISTENING, CLIENT, DONE, RULE, TARGET, STARTING, CPU,
     SEGMENT, CONGESTION, FAILURE, INTERRUPT,
-];
+]);
 
 /// Wherever they stand in a line.
-const KNOWN: [&str; 15] = [
+static KNOWN: Needles<15> = Needles::new([
     "TCP window size:",
     "UDP buffer size:",
     "byte datagrams",
@@ -367,7 +376,7 @@ const KNOWN: [&str; 15] = [
     "rcv_tcp_congestion ",
     "Server output:",
     "Waiting for server threads",
-];
+]);
 /// At the begin of a line.
 const KNOWN_BEGINS: [&str; 6] =
     ["Time: ", "Cookie: ", "Linux ", "warning: ", "write failed:", "Sent "];
