@@ -36,6 +36,8 @@ pub(crate) enum What {
     Form(Change),
     /// Our output is no JSON: the error.
     Broken(String),
+    /// `linerate import` finds other runs.
+    Runs(Change),
     /// The path of a key.
     KeyMissing(String),
     KeyAdded(String),
@@ -107,6 +109,7 @@ impl fmt::Display for What {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exit(change) | Self::Form(change) => change.fmt(formatter),
+            Self::Runs(change) => write!(formatter, "imported runs are {change}"),
             Self::Broken(error) => write!(formatter, "no JSON: {error}"),
             Self::KeyMissing(path) => write!(formatter, "key `{path}` is missing"),
             Self::KeyAdded(path) => write!(formatter, "key `{path}` is new"),

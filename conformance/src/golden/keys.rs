@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use anyhow::Context;
+use report::import::iperf3_json::without_nan;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
@@ -183,13 +184,6 @@ pub(crate) fn is_below(path: &str, outer: &str) -> bool {
 
 fn list(kinds: &BTreeSet<String>) -> String {
     kinds.iter().map(String::as_str).collect::<Vec<_>>().join(" or ")
-}
-
-/// What C prints for numbers that are none.
-fn without_nan(text: &str) -> String {
-    ["-nan", "nan", "inf"].iter().fold(text.to_owned(), |text, word| {
-        text.replace(&format!("\t{word}"), "\tnull").replace(&format!(":{word}"), ":null")
-    })
 }
 
 /// Reads one value into the tree.

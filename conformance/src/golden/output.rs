@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use report::import::transcript::runs;
+
 use super::difference::{Change, What};
 use super::keys::Tree;
 use super::shape::Shaper;
@@ -25,7 +27,26 @@ pub(crate) fn differences(theirs: (&str, &Shaper), ours: (&str, &Shaper)) -> Vec
     if forms.0 != forms.1 {
         return vec![What::Form(Change::new(&forms.0, &forms.1))];
     }
-    match forms.0 {
+    let mut found = in_form(forms.0, theirs, ours);
+    let runs = Change::new(&imported(theirs.0), &imported(ours.0));
+    if runs.theirs != runs.ours {
+        found.push(What::Runs(runs));
+    }
+    found
+}
+
+/// The rows of the runs that `linerate import` finds.
+fn imported(text: &str) -> String {
+    let runs = runs(&[text.as_bytes()]).runs;
+    let rows = runs.iter().flat_map(|run| {
+        let directions = &run.record.outcome.directions;
+        directions.iter().map(|one| run.record.plan.row_of_direction(one.direction))
+    });
+    format!("[{}]", rows.collect::<Vec<_>>().join("; "))
+}
+
+fn in_form(form: Form, theirs: (&str, &Shaper), ours: (&str, &Shaper)) -> Vec<What> {
+    match form {
         Form::Text => of_texts(theirs, ours),
         Form::Document => of_trees(document(theirs), document(ours)),
         Form::Events => of_trees(events(theirs), events(ours)),

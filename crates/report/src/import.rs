@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use measurement::{Profile, RecordSet};
 
 mod folded;
+pub mod iperf3_json;
 mod perf_script;
 mod perf_table;
 mod plain;

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::super::iperf3_json::without_nan;
 use super::ends::{End, Tool};
 use super::figure::Figure;
 use super::found::Found;
@@ -328,13 +329,6 @@ fn is_named(object: &[u8]) -> bool {
 
 fn unquoted(json: &str) -> String {
     json.lines().map(|line| line.trim_start_matches([' ', '\t', '>', '+', '|'])).collect()
-}
-
-/// What C prints for numbers that are none.
-fn without_nan(json: &str) -> String {
-    ["-nan", "nan", "inf"].iter().fold(json.to_owned(), |text, word| {
-        text.replace(&format!("\t{word}"), "\tnull").replace(&format!(":{word}"), ":null")
-    })
 }
 
 fn started(start: &Members<'_>, place: Place) -> View {
