@@ -1,5 +1,7 @@
 //! `exports`: what `linerate export` writes, read by the readers of others.
 
+mod grafana;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -10,10 +12,10 @@ use clap::Args;
 use crate::workspace::{Build, Workspace};
 use crate::{command, packages};
 
-/// Reads what linerate export writes by the readers of others: flent, prometheus_client, ...
+/// Reads what linerate export writes by the readers of others: flent, prometheus_client, mosquitto, ...
 ///
-/// Needs python3 with venv, which it installs as root on Debian, and PyPI. If there is a
-/// node_exporter, its textfile collector reads the metrics, too.
+/// Needs python3 with venv, mosquitto and npm, which it installs as root on Debian, PyPI, and the
+/// registry of npm. If there is a node_exporter, its textfile collector reads the metrics, too.
 #[derive(Debug, Args)]
 pub(crate) struct Exports {}
 
@@ -28,9 +30,11 @@ impl Exports {
 /// Builds the program, and has its exports of stored records read.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     packages::provide(&packages::PYTHON)?;
+    packages::provide(&packages::MQTT)?;
     let linerate = workspace.build(Build::Checked)?;
     let folder = workspace.target.join("exports");
     fs::create_dir_all(&folder)?;
+    grafana::check(&workspace.root, &folder.join("grafana"))?;
     let environment = folder.join("environment");
     command::run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
     let python = environment.join("bin/python");
@@ -46,4 +50,5 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
 }
 
 /// Packages of PyPI.
-const READERS: [&str; 4] = ["flent", "hdrhistogram", "line-protocol-parser", "prometheus_client"];
+const READERS: [&str; 5] =
+    ["flent", "hdrhistogram", "jinja2", "line-protocol-parser", "prometheus_client"];

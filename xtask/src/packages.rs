@@ -129,6 +129,13 @@ pub(crate) const WEB: [Needed; 3] = [("node", "nodejs"), ("npm", "npm"), ("chrom
 /// What `python` packs and installs with.
 pub(crate) const PYTHON: [Needed; 2] = [("python3", "python3-venv"), ("zip", "zip")];
 
+/// What `exports` checks the dashboard by.
+pub(crate) const NODE: [Needed; 2] = [("node", "nodejs"), ("npm", "npm")];
+
+/// What `exports` publishes to, and reads from.
+pub(crate) const MQTT: [Needed; 2] =
+    [("mosquitto", "mosquitto"), ("mosquitto_sub", "mosquitto-clients")];
+
 #[cfg(test)]
 mod tests {
     use super::*;

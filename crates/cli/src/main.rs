@@ -18,6 +18,8 @@ mod http;
 mod intervals;
 mod lines;
 mod metrics;
+#[cfg(feature = "mqtt")]
+mod mqtt;
 mod output;
 mod plan;
 mod progress;

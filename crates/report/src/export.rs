@@ -19,6 +19,7 @@ mod json;
 mod json_compact;
 mod json_stream;
 mod latency;
+pub mod mqtt;
 mod open_metrics;
 mod prometheus;
 mod table;

@@ -6,6 +6,7 @@ Usage: read.py LINERATE RECORDS LATENCY FOLDER
 import csv
 import gzip
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
+from jinja2 import Template
 from line_protocol_parser import parse_line
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as prometheus
@@ -130,6 +132,57 @@ def check_flent() -> None:
         assert any(abs(float(w) / mean - 1) < 0.05 for w in line.split() if number(w)), line
 
 
+def check_mqtt() -> None:
+    """A broker that knows one user keeps the messages, and gives them to who subscribes later."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    passwords, config = FOLDER / "mosquitto.passwords", FOLDER / "mosquitto.conf"
+    passwords.unlink(missing_ok=True)
+    subprocess.run(["mosquitto_passwd", "-b", "-c", passwords, "nas", "secret"], check=True)
+    passwords.chmod(0o644)
+    config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous false\npassword_file {passwords}\n")
+    broker = subprocess.Popen(["mosquitto", "-c", config], stderr=subprocess.DEVNULL, cwd=FOLDER)
+    try:
+        await_port(port)
+        refused = publish(f"mqtt://127.0.0.1:{port}", "")
+        assert refused.returncode == 1 and "refused the user" in refused.stderr, refused
+        done = publish(f"mqtt://nas@127.0.0.1:{port}/net", "secret")
+        assert done.returncode == 0 and not done.stderr, done
+        subscribe = ["mosquitto_sub", "-p", str(port), "-u", "nas", "-P", "secret", "-t", "#", "-v"]
+        run = subprocess.run([*subscribe, "--retained-only", "-W", "3"], capture_output=True, text=True)
+    finally:
+        broker.kill()
+        broker.wait()
+    messages = dict(line.split(" ", 1) for line in run.stdout.splitlines())
+    results = {topic: json.loads(text) for topic, text in messages.items() if topic.startswith("net/")}
+    assert sorted(one["rate_bits_per_second"] for one in results.values()) == rates(), results
+    sensors = [json.loads(text) for topic, text in messages.items() if topic.startswith("homeassistant/sensor/")]
+    assert len(sensors) + len(results) == len(messages) and sensors, messages
+    for sensor in sensors:
+        # Home Assistant renders templates by jinja2.
+        value = Template(sensor["value_template"]).render(value_json=results[sensor["state_topic"]])
+        assert value and value != "None", (sensor, value)
+        if "device_class" in sensor and sensor["device_class"] == "data_rate":
+            rate = results[sensor["state_topic"]]["rate_bits_per_second"]
+            assert abs(float(value) * 1e6 - rate) < 1e4, (sensor, value)
+
+
+def publish(broker: str, password: str) -> subprocess.CompletedProcess:
+    command = [LINERATE, "export", RECORDS, "--mqtt", broker]
+    environment = os.environ | {"LINERATE_MQTT_PASSWORD": password}
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def await_port(port: int) -> None:
+    for _ in range(100):
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit(f"no broker listens on port {port}")
+
+
 def number(word: str) -> bool:
     try:
         return float(word) > 0
@@ -137,6 +190,6 @@ def number(word: str) -> bool:
         return False
 
 
-for check in [check_metrics, check_influx, check_histograms, check_intervals, check_flent]:
+for check in [check_metrics, check_influx, check_histograms, check_intervals, check_flent, check_mqtt]:
     check()
 print("textfile collector:", check_textfile_collector())

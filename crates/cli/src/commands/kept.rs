@@ -5,16 +5,24 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
+#[cfg(feature = "mqtt")]
+use anyhow::ensure;
+#[cfg(feature = "mqtt")]
+use measurement::RecordSet;
 use report::export::Table;
+#[cfg(feature = "mqtt")]
+use report::export::mqtt::{self, Topics};
 use store::{Filter, RunId, Store};
 
 use crate::flags::{ExportFlags, ShowFlags, TagFlags};
-use crate::{history, output, recorded};
+#[cfg(feature = "mqtt")]
+use crate::mqtt::Broker;
+use crate::{exit, history, output, recorded};
 
 pub(crate) fn show(flags: &ShowFlags) -> anyhow::Result<ExitCode> {
     let records = history::records(flags.file.path(), &flags.run)?;
     output::print(&records, flags.format.or(&Table))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(exit::of_stamps(&records.records))
 }
 
 pub(crate) fn tag(flags: &TagFlags) -> anyhow::Result<ExitCode> {
@@ -37,12 +45,25 @@ pub(crate) fn export(flags: &ExportFlags) -> anyhow::Result<ExitCode> {
     }
     let records = |word: &String| recorded::records(word, flags.file.path());
     let all = history::join(flags.runs.iter().map(records))?;
+    #[cfg(feature = "mqtt")]
+    if let Some(broker) = &flags.mqtt.mqtt {
+        publish(broker, &all, flags.mqtt.discovery())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let format = flags.format();
     match file {
         Some(file) => output::write_whole(file, |out| format.write(&all, out))?,
         None => output::print(&all, format)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(feature = "mqtt")]
+fn publish(broker: &Broker, all: &RecordSet, discovery: Option<&str>) -> anyhow::Result<()> {
+    let topics = Topics { results: &broker.topic, discovery };
+    let messages = mqtt::messages(all, topics);
+    ensure!(!messages.is_empty(), "there is no result to publish");
+    broker.publish(messages)
 }
 
 /// One run at a time, since all may be more than memory holds.

@@ -8,6 +8,8 @@ use store::Tag;
 
 use super::format::{self, FormatFlags};
 use super::store::StoreFile;
+#[cfg(feature = "mqtt")]
+use crate::mqtt::{Broker, begin_of_topics};
 
 /// Prints a run of the history again, in any format.
 #[derive(Debug, Args)]
@@ -53,8 +55,32 @@ pub(crate) struct ExportFlags {
     /// Write to a file, not to standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[cfg(feature = "mqtt")]
+    #[command(flatten)]
+    pub(crate) mqtt: MqttFlags,
     #[command(flatten)]
     pub(crate) file: StoreFile,
+}
+
+/// A broker of MQTT.
+#[cfg(feature = "mqtt")]
+#[derive(Debug, Args)]
+pub(crate) struct MqttFlags {
+    /// Publish the last result of each row to a broker: mqtt://HOST, or mqtt://USER@HOST:PORT/TOPIC;
+    /// the password is LINERATE_MQTT_PASSWORD
+    #[arg(long, value_name = "URL", conflicts_with_all = ["all", "format", "output"])]
+    pub(crate) mqtt: Option<Broker>,
+    /// Announce sensors to Home Assistant under this prefix; none: announce nothing
+    #[arg(long, default_value = "homeassistant", requires = "mqtt", value_name = "PREFIX", value_parser = begin_of_topics)]
+    pub(crate) discovery: String,
+}
+
+#[cfg(feature = "mqtt")]
+impl MqttFlags {
+    /// The prefix of discovery; none: nothing is announced.
+    pub(crate) fn discovery(&self) -> Option<&str> {
+        (self.discovery != "none").then_some(self.discovery.as_str())
+    }
 }
 
 impl ExportFlags {
@@ -67,7 +93,9 @@ impl ExportFlags {
 const SHOW: &str = "\
 Examples:
   linerate show                 the last run
-  linerate show 17 --json       the records of another";
+  linerate show 17 --json       the records of another
+
+Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID";
 
 const TAG: &str = "\
 Examples:
@@ -83,5 +111,6 @@ Examples:
   linerate export --format prometheus -o /var/lib/prometheus/node-exporter/linerate.prom
   linerate export last --format flent -o last.flent.gz
   linerate export a.json --format influx | influx write --bucket network
+  linerate export last --mqtt mqtt://10.0.0.9             to a broker, for Home Assistant
 
 docs/exports.md has the names and units of each format.";
