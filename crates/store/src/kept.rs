@@ -1,6 +1,6 @@
 //! What is kept of the records of a run beside the records, to find the run by it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use measurement::host::Interface;
@@ -44,15 +44,27 @@ impl Kept {
         let started = set.records.iter().filter_map(started_millis).min();
         // What was asked stands for the run: what a search tried may come before.
         let first = set.records.first();
-        let tags = set.records.iter().flat_map(|record| record.tags.clone());
         Self {
             started_millis: started.unwrap_or(now),
             host: first.map(host).unwrap_or_default(),
             peer: first.map(peer).unwrap_or_default(),
-            tags: tags.collect::<std::collections::BTreeMap<_, _>>().into_iter().collect(),
+            tags: tags(set),
             rows: set.records.iter().flat_map(rows).collect(),
         }
     }
+}
+
+/// The labels of a run; one of which its records have several values, as the sides of an A/B test
+/// have, is without a value.
+fn tags(set: &RecordSet) -> Vec<(String, String)> {
+    let mut tags: BTreeMap<&str, &str> = BTreeMap::new();
+    for (name, value) in set.records.iter().flat_map(|record| &record.tags) {
+        let kept = tags.entry(name).or_insert(value);
+        if kept != value {
+            *kept = "";
+        }
+    }
+    tags.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 fn started_millis(record: &TestRecord) -> Option<i64> {

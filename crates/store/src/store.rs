@@ -51,7 +51,8 @@ impl Store {
         self.write(|transaction| insert(transaction, &kept, about.command, &packed))
     }
 
-    /// The runs that `filter` is about, the latest first, with the rows that it is about.
+    /// The runs that `filter` is about, the one kept last first, with the rows that it is about. A
+    /// clock that was set does not change their order.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -121,7 +122,7 @@ impl Store {
         let deleted = self.write(|transaction| match keep {
             Keep::Runs(count) => {
                 let sql = "DELETE FROM run WHERE id NOT IN \
-                           (SELECT id FROM run ORDER BY started_millis DESC, id DESC LIMIT ?)";
+                           (SELECT id FROM run ORDER BY id DESC LIMIT ?)";
                 transaction.execute(sql, [count])
             }
             Keep::Within(time) => {
@@ -258,7 +259,7 @@ fn find(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Run>> 
         "SELECT run.id, started_millis, command, host.name, host.kernel, driver, firmware, \
          linerate, peer.address FROM run JOIN host ON host.id = run.host \
          JOIN peer ON peer.id = run.peer WHERE {condition} \
-         ORDER BY started_millis DESC, run.id DESC LIMIT ?"
+         ORDER BY run.id DESC LIMIT ?"
     );
     let run = |row: &Row<'_>| {
         Ok(Run {

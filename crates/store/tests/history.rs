@@ -71,6 +71,38 @@ fn a_run_is_found_by_what_is_known_of_it() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_leaves_one_order() {
+    let folder = folder("clock");
+    let mut store = Store::open(&folder.join("history.db")).expect("a store");
+    for day in [8, 9, 2] {
+        store.keep(&run(day, "6.1"), about("test")).expect("room");
+    }
+    let all = found(&store, &Filter::default());
+    assert_eq!(all, [3, 2, 1]);
+    for (back, id) in (0..).zip(all) {
+        assert_eq!(store.last(back).expect("a store"), Some(RunId::from_number(id)));
+    }
+    assert_eq!(store.prune(Keep::Runs(2), 0).expect("pruned"), 1);
+    assert_eq!(found(&store, &Filter::default()), [3, 2], "the last one kept stays");
+    fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
+fn a_label_with_several_values_has_none() {
+    let folder = folder("labels");
+    let mut store = Store::open(&folder.join("history.db")).expect("a store");
+    let mut set = run(1, "6.1");
+    for (record, side) in set.records.iter_mut().zip(["A", "B"].into_iter().cycle()) {
+        record.tags.insert("ab".to_owned(), side.to_owned());
+        record.tags.insert("site".to_owned(), "lab".to_owned());
+    }
+    store.keep(&set, about("ab")).expect("room");
+    let runs = store.runs(&Filter::default()).expect("runs");
+    assert_eq!(runs[0].tags, ["ab", "demo=100.0 Mbit/s", "site=lab"]);
+    fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
 fn records_come_back_as_they_were_kept() {
     let folder = folder("records");
     let mut store = Store::open(&folder.join("history.db")).expect("a store");
