@@ -1,6 +1,7 @@
 //! The one measurement that would tell what limits, where the evidence does not.
 
 use measurement::host::Family;
+use measurement::record::Source;
 use measurement::verdict::Finding;
 use measurement::{Certainty, Role, RuleId, TestRecord};
 
@@ -44,7 +45,12 @@ pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
 pub(super) fn missing_evidence(case: &Case<'_>) -> Option<String> {
     if let Some(flow) = case.flows().iter().find(|flow| flow.arrived().is_none()) {
         let receiver = words::host(&flow.receiver());
-        return Some(format!("what arrived: find out why {receiver} sent no results"));
+        let source = case.test.map(|test| &test.record.origin.source);
+        return Some(if matches!(source, Some(Source::Imported(_))) {
+            format!("what arrived: import what {receiver} printed, too")
+        } else {
+            format!("what arrived: find out why {receiver} sent no results")
+        });
     }
     if let Some(role) = silent_end(case) {
         return Some(format!(
