@@ -105,6 +105,12 @@ impl<'a> Case<'a> {
         self.test.is_some_and(|test| test.record.plan.transport == Transport::Udp)
     }
 
+    /// Payload bytes of each datagram of the test; none: it was no test of datagrams.
+    pub(crate) fn datagram(&self) -> Option<u64> {
+        let record = self.test.filter(|_| self.is_udp())?.record;
+        Some(record.streams.first().map_or(u64::MAX, |stream| stream.block.bytes()))
+    }
+
     /// Whether a test of TCP was run.
     pub(crate) fn is_tcp(&self) -> bool {
         self.test.is_some_and(|test| test.record.plan.transport == Transport::Tcp)

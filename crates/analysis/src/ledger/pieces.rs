@@ -62,5 +62,6 @@ fn is_in_software(ends: &DirectionEvidence<'_>) -> bool {
         || own.any(|kind| kind == "veth" || kind == "loopback")
 }
 
-/// `UDP_MAX_SEGMENTS` (`linux/udp.h`) and `UDP_GRO_CNT_MAX` (`net/ipv4/udp_offload.c`).
-const MOST_SEGMENTS: u64 = 64;
+/// `UDP_MAX_SEGMENTS` (`linux/udp.h`) since Linux 6.9; it was 64, as `UDP_GRO_CNT_MAX`
+/// (`net/ipv4/udp_offload.c`) is.
+const MOST_SEGMENTS: u64 = 128;

@@ -97,6 +97,19 @@ fn the_first_queue_has_what_it_dropped_and_the_path_the_rest() {
 }
 
 #[test]
+fn a_packet_of_128_datagrams_that_a_queue_dropped_is_not_the_paths() {
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 38_400);
+    record.outcome.directions[0].engines.send = Some(by("gso"));
+    record.streams[0].block = measurement::ByteSize::from_bytes(64);
+    let sender = test_record::host(&mut record, &Role::Here);
+    test_record::grow(sender, counter::QDISC_DROPS.within("eth0").on("tbf@1:"), 300);
+    let ledger = ledger(&record);
+    assert_eq!(shares(&ledger), [(Place::SenderQueue, 38_400)]);
+    assert_eq!((ledger.remainder, ledger.remainder_least), (0, 0));
+}
+
+#[test]
 fn the_socket_tells_of_queues_that_do_not() {
     let mut record = test_record::udp();
     test_record::lose(&mut record, 1_000);

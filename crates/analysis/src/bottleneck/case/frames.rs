@@ -10,10 +10,12 @@ pub(crate) fn payload_of_shaper(rate: BitRate, mtu: u32) -> Bound {
     payload(rate, mtu, HEADERS, HEADER, "of a frame are TCP payload")
 }
 
-/// Payload of UDP that a rate of frames allows, for datagrams that fill a frame; counted as by
-/// [`payload_of_shaper`].
-pub(crate) fn datagrams_of_shaper(rate: BitRate, mtu: u32) -> Bound {
-    payload(rate, mtu, HEADERS_OF_UDP, HEADER, "of a frame are UDP payload")
+/// Payload of UDP that a rate of frames allows, for datagrams with `block` bytes of it, at most as
+/// many as fill a frame; counted as by [`payload_of_shaper`].
+pub(crate) fn datagrams_of_shaper(rate: BitRate, mtu: u32, block: u64) -> Bound {
+    let packet = block.saturating_add(u64::from(HEADERS_OF_UDP));
+    let packet = u32::try_from(packet).unwrap_or(u32::MAX).min(mtu);
+    payload(rate, packet, HEADERS_OF_UDP, HEADER, "of a frame are UDP payload")
 }
 
 /// Payload of TCP that a link of that speed allows.
@@ -67,6 +69,14 @@ mod tests {
             "1,448 of 1,538 bytes on the wire are TCP payload, at 1.000 Gbit/s"
         );
         assert!((frames_per_second(gigabit, 1_500) - 81_274.4).abs() < 0.1);
+    }
+
+    #[test]
+    fn small_datagrams_are_mostly_headers() {
+        let rate = BitRate::from_bits_per_second(100_000_000);
+        let bound = |block| datagrams_of_shaper(rate, 1_500, block).from.to_string();
+        assert_eq!(bound(64), "60.38 Mbit/s");
+        assert_eq!([bound(1_472), bound(65_507)], ["97.23 Mbit/s", "97.23 Mbit/s"]);
     }
 
     #[test]

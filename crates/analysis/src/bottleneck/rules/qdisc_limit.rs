@@ -92,8 +92,11 @@ fn shaped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Opt
     let found = match rate_of(device, one) {
         Some(shaper) => {
             let text = format!("limited by a shaper on {name}: {kind} at {}", shaper.rate);
-            let payload = if case.is_udp() { datagrams_of_shaper } else { payload_of_shaper };
-            let bound = payload(shaper.rate, device.interface.mtu);
+            let (rate, mtu) = (shaper.rate, device.interface.mtu);
+            let bound = match case.datagram() {
+                Some(block) => datagrams_of_shaper(rate, mtu, block),
+                None => payload_of_shaper(rate, mtu),
+            };
             Found::limit(text).allowing(bound).seen(shaper.parameters)
         }
         None => Found::limit(format!("limited by a shaper on {name}: {kind}")),
