@@ -71,7 +71,9 @@ fn play(command: Command) -> Finished {
 
 fn assert_tells_the_story(finished: &Finished) {
     finished.assert_ran_to_its_end();
-    finished.assert_prints(&["1. Measure", "2. A fault", "3. Try the fix", "4. Proof: ", "LIMIT"]);
+    let steps = ["1. Measure", "2. Plant a fault", "3. ", "and test again:", "4. Gain: ", "LIMIT"];
+    finished.assert_prints(&steps);
+    finished.assert_prints(&["linerate serve on one, linerate test HOST on the other"]);
     assert!(finished.stdout.lines().count() <= 40, "{finished:?}");
 }
 

@@ -22,14 +22,14 @@ pub(super) fn shaper(
     let (send, receive) = (row(Direction::Send)?, row(Direction::Receive)?);
     let (send, both) = ([send.clone()], [send, receive]);
     stage.say(&format!(
-        "Two hosts and a router on this machine; the link behind it passes {}.\n\n\
-         1. Measure: what arrives, and what limits it\n",
+        "Two hosts and a router on this machine; the router's link to the far host passes {}.\n\n\
+         1. Measure what arrives, and what limits it\n",
         flags.link_rate
     ));
     if stage.measure(&both)?.is_none() {
         return Ok(());
     }
-    stage.say("\n2. A fault is planted; the same test again\n");
+    stage.say("\n2. Plant a fault on the near host, and test again\n");
     let slow = Rate::from_bits_per_second(flags.link_rate.bits_per_second() / SLOWER);
     if let Some(rate) = slow {
         hosts.near.add_shaper(&Shape::with_rate(rate))?;
@@ -39,24 +39,24 @@ pub(super) fn shaper(
         stage.say("\n3. The verdict names no command to try.");
         return Ok(());
     };
-    stage.say(&format!("\n3. Try the fix that it names:  {command}\n"));
+    stage.say(&format!("\n3. Run the fix that it names there, and test again:  {command}\n"));
     if let Err(why) = apply(hosts, &command) {
         stage.say(&format!("  It cannot be tried here: {why}."));
         return Ok(());
     }
     let Some(fixed) = stage.measure(&send)? else { return Ok(()) };
-    stage.say(&format!("\n4. Proof: {}", gain(&slow, &fixed)));
+    stage.say(&format!("\n4. Gain: {}{NEXT}", gain(&slow, &fixed)));
     Ok(())
 }
 
 /// A receive buffer that is too small for the bursts of a sender: without any host to change.
 pub(super) fn small_buffer(stage: &mut Stage<'_>, flags: &DemoFlags) -> anyhow::Result<()> {
     let tcp = |direction| checked(draft(flags, Transport::Tcp, direction));
-    stage.say("1. Measure: what arrives, and what limits it\n");
+    stage.say("1. Measure what arrives, and what limits it\n");
     if stage.measure(&[tcp(Direction::Send)?, tcp(Direction::Receive)?])?.is_none() {
         return Ok(());
     }
-    stage.say(&format!("\n2. A fault is planted: UDP with a socket buffer of {SMALL_BUFFER}\n"));
+    stage.say(&format!("\n2. Plant a fault: UDP with a socket buffer of {SMALL_BUFFER}\n"));
     let bursts = |window| {
         let mut draft = draft(flags, Transport::Udp, Direction::Send);
         draft.options.rate = Some(STEADY);
@@ -70,9 +70,9 @@ pub(super) fn small_buffer(stage: &mut Stage<'_>, flags: &DemoFlags) -> anyhow::
     };
     let Some(lossy) = stage.measure(&[bursts(Some(SMALL_BUFFER))?])? else { return Ok(()) };
     let window = option(&lossy).unwrap_or(LARGE_BUFFER);
-    stage.say(&format!("\n3. Try the fix that it names:  -w {window}\n"));
+    stage.say(&format!("\n3. Use the option that it names, and test again:  -w {window}\n"));
     let Some(fixed) = stage.measure(&[bursts(Some(window))?])? else { return Ok(()) };
-    stage.say(&format!("\n4. Proof: {}", less_lost(&lossy, &fixed)));
+    stage.say(&format!("\n4. Gain: {}{NEXT}", less_lost(&lossy, &fixed)));
     Ok(())
 }
 
@@ -136,6 +136,8 @@ fn less_lost(lossy: &[TestRecord], fixed: &[TestRecord]) -> String {
     format!("{:.1} % lost before, {:.1} % after.", lost(lossy), lost(fixed))
 }
 
+/// What a reader may type then.
+const NEXT: &str = "\n\nOn your hosts: linerate serve on one, linerate test HOST on the other.";
 /// The forgotten shaper, against the link.
 const SLOWER: u64 = 10;
 const STEADY: BitRate = BitRate::from_bits_per_second(100_000_000);
