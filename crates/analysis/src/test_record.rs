@@ -97,20 +97,6 @@ pub(crate) fn tcp_at_a_rate() -> TestRecord {
     record
 }
 
-/// TCP from an iperf3, which tells only how many segments it sent again.
-pub(crate) fn tcp_from_iperf3(again: u64) -> TestRecord {
-    let mut record = tcp();
-    record.plan = plan_with(&record.plan, |draft| draft.direction = Direction::Receive);
-    record.streams[0].sender = false;
-    record.reported = PeerReport::default();
-    record.hosts.truncate(1);
-    let outcome = &mut record.outcome.directions[0];
-    (outcome.direction, outcome.retransmits) = (Direction::Receive, Some(again));
-    let last = sent(&mut record);
-    (last.segment, last.min_rtt_micros) = (1_448, 20_000);
-    record
-}
-
 /// The ends are two namespaces of one kernel, on a pair of virtual interfaces.
 pub(crate) fn in_software(record: &mut TestRecord) {
     for host in &mut record.hosts {

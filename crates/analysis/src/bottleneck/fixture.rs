@@ -1,8 +1,9 @@
 //! A record that fires a rule, and one that nearly does; every rule has both.
 
 use measurement::engine::Engine;
+use measurement::record::PeerReport;
 use measurement::remedy::Setting;
-use measurement::{Certainty, Conclusion, RuleId, TestRecord, Transport};
+use measurement::{Certainty, Conclusion, Direction, RuleId, TestRecord, Transport};
 
 use super::rules::{FIXTURES, RULES};
 use super::{Case, Found, Rule, verdict};
@@ -202,4 +203,19 @@ fn pages_are_whole_and_have_names_of_their_own() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), count);
+}
+
+/// TCP from an iperf3, which tells only how many segments it sent again.
+pub(super) fn tcp_from_iperf3(again: u64) -> TestRecord {
+    let mut record = test_record::tcp();
+    record.plan =
+        test_record::plan_with(&record.plan, |draft| draft.direction = Direction::Receive);
+    record.streams[0].sender = false;
+    record.reported = PeerReport::default();
+    record.hosts.truncate(1);
+    let outcome = &mut record.outcome.directions[0];
+    (outcome.direction, outcome.retransmits) = (Direction::Receive, Some(again));
+    let last = test_record::sent(&mut record);
+    (last.segment, last.min_rtt_micros) = (1_448, 20_000);
+    record
 }

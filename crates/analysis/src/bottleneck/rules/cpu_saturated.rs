@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
     use crate::accounts::Test;
-    use crate::bottleneck::findings;
+    use crate::bottleneck::{findings, fixture};
     use crate::test_record;
 
     /// What is said of the CPU of the server, which reports that its program used `percent` of one.
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_cpu_time_of_a_program_tells_of_an_end_that_tells_no_more() {
-        let sender = || test_record::tcp_from_iperf3(0);
+        let sender = || fixture::tcp_from_iperf3(0);
         assert_eq!(of_server(sender(), 98.0), Some(Certainty::Limit));
         assert_eq!(of_server(sender(), 70.0), Some(Certainty::Candidate));
         assert_eq!(of_server(sender(), 17.0), Some(Certainty::Note), "it had time for far more");

@@ -106,12 +106,13 @@ mod tests {
 
     use super::*;
     use crate::accounts::Test;
+    use crate::bottleneck::fixture;
     use crate::test_record;
 
     #[test]
     fn segments_of_an_iperf3_that_arrive_late_were_not_lost() {
         let limits = |late| {
-            let mut record = test_record::tcp_from_iperf3(1_000);
+            let mut record = fixture::tcp_from_iperf3(1_000);
             let host = test_record::host(&mut record, &Role::Here);
             test_record::grow(host, counter::TCP_PAWS, late);
             let test = Test::from_record(&record);

@@ -150,12 +150,13 @@ mod tests {
 
     use super::*;
     use crate::accounts::Test;
+    use crate::bottleneck::fixture;
     use crate::test_record;
 
     #[test]
     fn much_loss_under_bbr_limits_where_nothing_else_is_left() {
         let certainty = |peer: f64, here: f64| {
-            let mut record = test_record::tcp_from_iperf3(20_000);
+            let mut record = fixture::tcp_from_iperf3(20_000);
             record.plan = test_record::plan_with(&record.plan, |draft| {
                 draft.options.congestion = Some("bbr".to_owned());
             });
