@@ -142,7 +142,10 @@ impl Plot {
             let has_room =
                 |line: &&mut String| line.chars().count() + 3 + entry.chars().count() <= width;
             match lines.last_mut().filter(has_room) {
-                Some(line) => line.extend(["   ", entry.as_str()]),
+                Some(line) => {
+                    line.push_str("   ");
+                    line.push_str(&entry);
+                }
                 None => lines.push(entry),
             }
         }
