@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use measurement::RecordSet;
 use report::export::{Audience, Export, Json, JsonCompact};
 
@@ -32,7 +32,7 @@ pub(crate) fn print(records: &RecordSet, format: &dyn Export) -> anyhow::Result<
             format.write(records, &mut out).and_then(|()| out.flush())
         }
     };
-    whole(printed).context("cannot print the result")
+    whole(printed).map_err(|error| unprinted("the result", &error))
 }
 
 /// Prints the error of a run without records as one line of JSON on standard output.
@@ -47,13 +47,20 @@ pub(crate) fn print_table(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    whole(write(&mut out).and_then(|()| out.flush())).context("cannot print")
+    whole(write(&mut out).and_then(|()| out.flush()))
+        .map_err(|error| unprinted("the result", &error))
 }
 
 /// Prints a generated text on standard output.
 pub(crate) fn print_text(text: &[u8]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    whole(out.write_all(text).and_then(|()| out.flush())).context("cannot print")
+    whole(out.write_all(text).and_then(|()| out.flush()))
+        .map_err(|error| unprinted("the result", &error))
+}
+
+/// Why something was not printed, in words.
+pub(crate) fn unprinted(what: &str, error: &io::Error) -> anyhow::Error {
+    anyhow!("cannot print {what}: {}", session::reason(error))
 }
 
 /// A reader that closed the pipe has read enough.

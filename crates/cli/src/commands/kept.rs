@@ -4,7 +4,6 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 #[cfg(feature = "mqtt")]
 use anyhow::ensure;
 #[cfg(feature = "mqtt")]
@@ -84,7 +83,7 @@ fn write_lines(
         None => match lines(&mut BufWriter::new(io::stdout().lock())) {
             // A reader that closed the pipe has read enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            done => done.context("cannot print the runs"),
+            done => done.map_err(|error| output::unprinted("the runs", &error)),
         },
     }
 }

@@ -1,6 +1,8 @@
 //! The history of runs, and comparisons, as people use them.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -107,6 +109,58 @@ fn a_run_that_cannot_be_kept_is_told_on_one_line_and_goes_on() {
     };
     command.env_remove("LINERATE_NO_STORE").env("XDG_STATE_HOME", Path::new("/proc/1"));
     told(run(command), &["cannot open the store"]);
+}
+
+#[test]
+fn a_broker_that_does_not_answer_as_one_is_told_in_a_sentence() {
+    let rows = four_rows();
+    let publish = |broker: &str| run(linerate(&format!("export {rows} --mqtt {broker}")));
+    // Packets of MQTT 3.1.1: a length beyond what is taken, and a confirmation of nothing.
+    for answer in [&b"\x30\xff\xff\xff\x7f"[..], b"\x20\x02\x00\x00\x40\x02\x00\x63"] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let answered = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            stream.write_all(answer).expect("it reads");
+            // Until the client goes away.
+            _ = stream.read_to_end(&mut Vec::new());
+        });
+        let named = format!("cannot publish to {address}");
+        let words = [named.as_str(), "does not speak MQTT 3.1.1"];
+        publish(&format!("mqtt://{address}")).assert_complaint(1, &words);
+        answered.join().expect("no panic");
+    }
+    let closed =
+        TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    publish(&format!("mqtt://{closed}")).assert_complaint(1, &["connection refused"]);
+    publish("mqtts://127.0.0.1").assert_complaint(2, &["without TLS"]);
+    publish("mqtt://a:b@127.0.0.1").assert_complaint(2, &["LINERATE_MQTT_PASSWORD"]);
+}
+
+#[test]
+fn a_full_device_is_told_in_words() {
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    for words in ["export", "explain"] {
+        let mut command = linerate(&format!("{words} {}", four_rows()));
+        let ended = command.stdout(full()).output().expect("it ends");
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert!(text.ends_with("cannot print the result: no space left on device\n"), "{text}");
+    }
+}
+
+#[test]
+fn runs_of_other_settings_are_series_of_their_own() {
+    let directory = Directory::new("series");
+    let server = Server::start();
+    for rate in ["5M", "5M", "9M"] {
+        test(&directory, &server, &format!("-b {rate}")).assert_success();
+    }
+    let told = within(&directory, linerate("history --by kernel --json")).json();
+    let series: Vec<_> =
+        list(&told["series"]).iter().map(|one| one["series"].to_string()).collect();
+    assert_eq!(series.len(), 2, "{series:?}");
+    let of = |rate: &str| series.iter().filter(|one| one.contains(rate)).count();
+    assert_eq!((of("rate_bits_per_second 5000000"), of("rate_bits_per_second 9000000")), (1, 1));
 }
 
 #[test]
