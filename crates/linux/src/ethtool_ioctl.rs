@@ -1,7 +1,8 @@
 //! Queries of a network device by ioctl(2) (`SIOCETHTOOL`).
 //!
 //! It serves kernels before 5.6, whose ethtool has no netlink
-//! ([`crate::netlink::ethtool`]), and the driver's name, which netlink does not report.
+//! ([`crate::netlink::ethtool`]), the driver's name, which netlink does not report, and the table
+//! of RSS, which netlink does not set before Linux 6.17.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -109,6 +110,55 @@ impl EthtoolIoctl {
         Ok(EnergyEfficiency { active: Some(words[4] != 0), enabled: Some(words[5] != 0) })
     }
 
+    /// Number of receive rings, over which RSS may spread flows (`ETHTOOL_GRXRINGS`).
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device does not report it.
+    pub fn receive_rings(&self, interface: &str) -> io::Result<u32> {
+        let words: [u32; RXNFC_WORDS] = self.ask(interface, GRXRINGS)?;
+        // The number has 64 bits; no device has more rings than 32 bits tell.
+        Ok(words[2].max(words[3]))
+    }
+
+    /// The table of RSS: the receive queue of each entry (`ETHTOOL_GRXFHINDIR`).
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no such table.
+    pub fn rss_table(&self, interface: &str) -> io::Result<Vec<u32>> {
+        let [_, entries]: [u32; 2] = self.ask(interface, GRXFHINDIR)?;
+        let entries = usize::try_from(entries).unwrap_or(0).min(MOST_ENTRIES);
+        let mut words = vec![0; 2 + entries];
+        words[0] = GRXFHINDIR.0;
+        words[1] = u32::try_from(entries).unwrap_or(0);
+        self.call(interface, &mut words)?;
+        Ok(words.split_off(2))
+    }
+
+    /// Sets the table of RSS (`ETHTOOL_SRXFHINDIR`); it has as many entries as the device has.
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no such table,
+    /// `EINVAL` if it has another length or the device has no such queue, `EPERM` without
+    /// `CAP_NET_ADMIN`.
+    pub fn set_rss_table(&self, interface: &str, table: &[u32]) -> io::Result<()> {
+        if table.is_empty() || table.len() > MOST_ENTRIES {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        let entries = u32::try_from(table.len()).map_err(io::Error::other)?;
+        let mut words = vec![SRXFHINDIR, entries];
+        words.extend(table);
+        self.call(interface, &mut words)
+    }
+
+    /// Gives the device its default table of RSS (`ethtool -X IF default`), which follows the
+    /// number of its channels.
+    ///
+    /// # Errors
+    /// Those of [`Self::set_rss_table`].
+    pub fn reset_rss_table(&self, interface: &str) -> io::Result<()> {
+        self.call(interface, &mut [SRXFHINDIR, 0])
+    }
+
     /// Lets the kernel fill the structure of `command`; returns it as 32-bit words.
     fn ask<const WORDS: usize>(
         &self,
@@ -117,16 +167,24 @@ impl EthtoolIoctl {
     ) -> io::Result<[u32; WORDS]> {
         let mut words = [0; WORDS];
         words[0] = command.0;
+        self.call(interface, &mut words)?;
+        Ok(words)
+    }
+
+    /// Passes a structure to the kernel, which reads or fills it. The words are as many as the
+    /// structure of the command in the first of them has.
+    fn call(&self, interface: &str, words: &mut [u32]) -> io::Result<()> {
         let mut request = libc::ifreq {
             ifr_name: name(interface)?,
             ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: words.as_mut_ptr().cast() },
         };
-        // SAFETY: the request and the words that it points to outlive the call, and a
-        // `Command` has as many words as the kernel's structure, which it fills.
+        // SAFETY: the request and the words that it points to outlive the call. A `Command` has as
+        // many words as the kernel's structure; a table of RSS has as many entries as its second
+        // word says, and the kernel copies no more than that.
         let done = unsafe {
             libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, (&raw mut request).cast::<u8>())
         };
-        if done == 0 { Ok(words) } else { Err(io::Error::last_os_error()) }
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 }
 
@@ -174,6 +232,15 @@ const GRINGPARAM: Command<9> = Command(0x10);
 const GPAUSEPARAM: Command<4> = Command(0x12);
 /// `struct ethtool_channels`: the command, four maxima and four current values.
 const GCHANNELS: Command<9> = Command(0x3c);
+/// `struct ethtool_rxnfc` up to its rules: the command, flow type, number, flow specification
+/// (`struct ethtool_rx_flow_spec`, 168 bytes), number of rules.
+const RXNFC_WORDS: usize = 4 + 42 + 2;
+const GRXRINGS: Command<RXNFC_WORDS> = Command(0x2d);
+/// `struct ethtool_rxfh_indir` without entries: the kernel tells how many there are.
+const GRXFHINDIR: Command<2> = Command(0x38);
+const SRXFHINDIR: u32 = 0x39;
+/// Devices have up to some thousand.
+const MOST_ENTRIES: usize = 1 << 16;
 /// `struct ethtool_eee`.
 const GEEE: Command<10> = Command(0x44);
 
@@ -191,6 +258,10 @@ mod tests {
         assert_eq!(absent.raw_os_error(), Some(libc::ENODEV));
         let refused = calls.rings("lo").expect_err("no rings");
         assert_eq!(refused.raw_os_error(), Some(libc::EOPNOTSUPP));
+        let refused = calls.rss_table("lo").expect_err("no table");
+        assert_eq!(refused.raw_os_error(), Some(libc::EOPNOTSUPP));
+        let refused = calls.set_rss_table("lo", &[]).expect_err("no entries");
+        assert_eq!(refused.raw_os_error(), Some(libc::EINVAL));
         assert!(calls.driver("a-name-of-sixteen").is_err());
     }
 

@@ -5,9 +5,9 @@
 //! descriptor, thread and socket that refers to it is gone. Nothing is mounted
 //! below `/run/netns`, so nothing is left behind after a crash.
 //!
-//! This module does not mount anything. A process in another network namespace
-//! still sees the `/sys/class/net` of the namespace that mounted `/sys`;
-//! `/proc/net` always shows its own.
+//! A process in another network namespace still sees the `/sys/class/net` of the namespace that
+//! mounted `/sys`, unless it mounts its own ([`NetworkNamespace::run_with_sysfs`]); `/proc/net`
+//! always shows its own.
 
 use std::fs::File;
 use std::io;
@@ -18,6 +18,8 @@ use std::panic;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
+
+use nix::mount::{MsFlags, mount};
 
 mod user;
 
@@ -73,6 +75,23 @@ impl NetworkNamespace {
     /// `EAGAIN` if no thread can be started, `EPERM` if the namespace cannot be entered.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         on_fresh_thread(|| self.enter().map(|()| work()))?
+    }
+
+    /// As [`run`](Self::run), with a `/sys` that shows the interfaces of this namespace: the thread
+    /// is in a mount namespace of its own, which ends with it (mount_namespaces(7)).
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run), and of mount(2), such as `EPERM` without `CAP_SYS_ADMIN`.
+    pub fn run_with_sysfs<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        on_fresh_thread(|| {
+            self.enter()?;
+            unshare(libc::CLONE_NEWNS)?;
+            // What is mounted below is not to be seen outside.
+            let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+            mount(None::<&str>, "/", None::<&str>, private, None::<&str>)?;
+            mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), None::<&str>)?;
+            Ok(work())
+        })?
     }
 
     /// Makes the child process that `command` will start run in this namespace.

@@ -1,20 +1,24 @@
 //! Settings and state of a network device by ethtool over netlink ([ethtool-netlink]).
 //!
-//! Linux has this protocol since 5.6. Everything here reads; nothing is set.
+//! Linux has this protocol since 5.6. What is here reads; the requests that set are in `set`.
 //!
 //! [ethtool-netlink]: https://docs.kernel.org/networking/ethtool-netlink.html
 
 use std::io;
 
 use super::generic::Family;
-use super::message::{NESTED, attribute, u32_at};
+use super::message::{Message, NESTED, attribute, u32_at};
 
 mod bitset;
 mod features;
 mod link_modes;
+mod set;
 
 pub use features::{Feature, features};
 pub use link_modes::{Duplex, LinkModes};
+pub use set::LinkRequest;
+
+use link_modes::advertised;
 
 /// A socket to the generic netlink family `ethtool`, which reads settings and state of network
 /// devices as ethtool(8) shows them.
@@ -97,15 +101,26 @@ impl Ethtool {
         self.ask(EEE_GET, index).map(|answer| EnergyEfficiency::read(&answer))
     }
 
+    /// Names of the link modes that the device `index` advertises, e.g. `1000baseT/Full`
+    /// (`ethtool IF`, "Advertised link modes").
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no link modes.
+    pub fn advertised_modes(&mut self, index: u32) -> io::Result<Vec<String>> {
+        self.ask(LINKMODES_GET, index).map(|answer| advertised(&answer))
+    }
+
     /// Sends a request; every kind has a header that names the interface as its first
     /// attribute.
     fn ask(&mut self, command: u8, index: u32) -> io::Result<Vec<u8>> {
-        self.family.ask(command, |message| {
-            message.nested(HEADER | NESTED, |header| {
-                header.attribute(HEADER_DEV_INDEX, &index.to_ne_bytes())
-            })
-        })
+        self.family.ask(command, |message| of_device(message, index))
     }
+}
+
+/// The header of a request, which names the interface.
+fn of_device(message: Message, index: u32) -> Message {
+    message
+        .nested(HEADER | NESTED, |header| header.attribute(HEADER_DEV_INDEX, &index.to_ne_bytes()))
 }
 
 /// A setting of a network device that is a number, such as the size of a ring (ethtool(8)).
@@ -237,7 +252,6 @@ const HEADER_DEV_INDEX: u16 = 1;
 
 #[cfg(test)]
 mod tests {
-    use super::super::message::Message;
     use super::*;
 
     /// An answer with these numbers.

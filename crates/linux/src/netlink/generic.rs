@@ -49,6 +49,17 @@ impl Family {
         }
         Ok(answer.split_off(HEADER_BYTES))
     }
+
+    /// Sends a request that changes something, with the attributes that `fill` appends, and waits
+    /// for its acknowledgement; what the kernel answers beside it is left out.
+    pub(super) fn request(
+        &mut self,
+        command: u8,
+        fill: impl FnOnce(Message) -> Message,
+    ) -> io::Result<()> {
+        let request = fill(Message::new(self.number, 0, &header(command)));
+        self.socket.request(request)
+    }
 }
 
 /// `struct genlmsghdr`, `linux/genetlink.h`: command, version, two reserved bytes.

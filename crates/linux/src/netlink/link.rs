@@ -102,11 +102,16 @@ impl RouteSocket {
     /// # Errors
     /// `ENODEV` if there is no link of that name.
     pub fn link(&mut self, name: &str) -> io::Result<LinkState> {
+        let answer = self.link_message(name)?;
+        parse_link(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// The message that describes the interface `name`.
+    pub(super) fn link_message(&mut self, name: &str) -> io::Result<Vec<u8>> {
         let name = interface_name(name)?;
         let message = Message::new(libc::RTM_GETLINK, 0, &IfInfoMessage::default().encode())
             .attribute(kernel::IFLA_IFNAME, name.as_bytes_with_nul());
-        let answer = self.ask(message)?;
-        parse_link(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+        self.ask(message)
     }
 
     /// The index of the interface `name` (netdevice(7)).

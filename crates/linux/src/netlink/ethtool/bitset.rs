@@ -1,6 +1,6 @@
 //! Bitsets of ethtool over netlink, in the verbose form, which names each bit.
 
-use super::super::message::{attribute, attributes};
+use super::super::message::{Message, NESTED, attribute, attributes};
 
 /// One bit of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +23,32 @@ pub(super) fn bits(set: &[u8]) -> Vec<Bit> {
     attributes(bits).filter_map(|(_, bytes)| bit(bytes)).collect()
 }
 
+/// Appends a set to a message that sets these bits and leaves all others as they are.
+pub(super) fn changes(message: Message, bits: &[(&str, bool)]) -> Message {
+    message.nested(BITSET_BITS | NESTED, |message| fill(message, bits))
+}
+
+/// Appends a set to a message that consists of these bits alone.
+pub(super) fn all(message: Message, names: &[&str]) -> Message {
+    let bits: Vec<_> = names.iter().map(|name| (*name, true)).collect();
+    message
+        .attribute(BITSET_NOMASK, &[])
+        .nested(BITSET_BITS | NESTED, |message| fill(message, &bits))
+}
+
+fn fill(message: Message, bits: &[(&str, bool)]) -> Message {
+    bits.iter().fold(message, |message, (name, is_set)| {
+        message.nested(BITSET_BITS_BIT | NESTED, |bit| {
+            let bit = bit.attribute(BIT_NAME, format!("{name}\0").as_bytes());
+            if *is_set { bit.attribute(BIT_VALUE, &[]) } else { bit }
+        })
+    })
+}
+
 // linux/ethtool_netlink.h
 const BITSET_NOMASK: u16 = 1;
 const BITSET_BITS: u16 = 3;
+const BITSET_BITS_BIT: u16 = 1;
 const BIT_NAME: u16 = 2;
 const BIT_VALUE: u16 = 3;
 

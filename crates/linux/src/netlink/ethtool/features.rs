@@ -15,6 +15,9 @@ pub struct Feature {
     pub name: String,
     /// Whether the feature is active.
     pub on: bool,
+    /// Whether the feature is wanted: it is active where the features that it needs are, too
+    /// (Documentation/networking/netdev-features.rst).
+    pub wanted: bool,
     /// Whether the feature cannot be changed (`[fixed]` in ethtool(8)).
     pub fixed: bool,
 }
@@ -26,10 +29,11 @@ pub fn features(answer: &[u8]) -> Vec<Feature> {
         let on = set(kind).into_iter().filter(|bit| bit.is_set);
         on.map(|bit| bit.name).collect::<BTreeSet<_>>()
     };
-    let (active, unchangeable) = (names(ACTIVE), names(NOCHANGE));
+    let (active, unchangeable, wanted) = (names(ACTIVE), names(NOCHANGE), names(WANTED));
     // What hardware could change has every feature in its mask.
     let feature = |bit: super::bitset::Bit| Feature {
         on: active.contains(&bit.name),
+        wanted: wanted.contains(&bit.name),
         fixed: !bit.is_set || unchangeable.contains(&bit.name),
         name: bit.name,
     };
@@ -38,6 +42,7 @@ pub fn features(answer: &[u8]) -> Vec<Feature> {
 
 // linux/ethtool_netlink.h
 const HW: u16 = 2;
+const WANTED: u16 = 3;
 const ACTIVE: u16 = 4;
 const NOCHANGE: u16 = 5;
 

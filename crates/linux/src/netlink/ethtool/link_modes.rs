@@ -53,6 +53,12 @@ impl LinkModes {
     }
 }
 
+/// Names of the modes in `ETHTOOL_A_LINKMODES_OURS` of a netlink reply that are set.
+pub(super) fn advertised(answer: &[u8]) -> Vec<String> {
+    let ours = bits(attribute(answer, OURS).unwrap_or_default());
+    ours.into_iter().filter(|bit| bit.is_set).map(|bit| bit.name).collect()
+}
+
 fn fastest(modes: &[super::bitset::Bit]) -> Option<u32> {
     modes.iter().filter(|bit| bit.is_set).filter_map(|bit| speed_of(&bit.name)).max()
 }
