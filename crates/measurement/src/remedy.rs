@@ -13,7 +13,9 @@ use crate::host::Role;
 
 pub use command::NoCommand;
 pub use cpu_mask::CpuMask;
-pub use setting::{Channels, Coalescing, Pacing, Ring, Setting, Side, Switch};
+pub use setting::{
+    Channels, Coalescing, DuplexMode, HugePages, Pacing, Ring, Setting, Side, Switch,
+};
 
 /// Remedy of a finding: advice in words, and settings that follow it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

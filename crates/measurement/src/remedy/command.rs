@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use super::{Channels, Coalescing, Pacing, Ring, Setting, Side, Switch};
+use super::{Channels, Coalescing, DuplexMode, HugePages, Pacing, Ring, Setting, Side, Switch};
 use crate::units::ByteSize;
 
 impl Display for Setting {
@@ -34,6 +34,9 @@ impl Setting {
                 ["ip", "link", "set", "dev", interface, GSO],
                 [bytes.to_string(), GRO.to_owned(), bytes.to_string()],
             ),
+            Self::QueueLength { interface, packets } => {
+                words(["ip", "link", "set", "dev", interface, "txqueuelen"], [packets.to_string()])
+            }
             Self::CpuGovernor { governor } => {
                 words(["cpupower", "frequency-set", "-g", governor], [])
             }
@@ -44,6 +47,23 @@ impl Setting {
             Self::Streams(count) => words(["-P"], [count.to_string()]),
             Self::Seconds(seconds) => words(["-t"], [seconds.to_string()]),
             Self::Pacing(pacing) => words(["--pacing", pacing.name()], []),
+            Self::FixedSpeed { interface, mbps, duplex } => {
+                let (mbps, duplex) = (mbps.to_string(), duplex.name());
+                words(
+                    [
+                        "ethtool", "-s", interface, "speed", &mbps, "duplex", duplex, "autoneg",
+                        "off",
+                    ],
+                    [],
+                )
+            }
+            _ => self.file().unwrap_or_else(|| self.ethtool()),
+        }
+    }
+
+    /// The words of a command that writes a file; none: it is not one.
+    fn file(&self) -> Option<Vec<String>> {
+        Some(match self {
             Self::IrqAffinity { irq, cpus } => echo(cpus, format!("/proc/irq/{irq}/smp_affinity")),
             Self::RpsCpus { interface, queue, cpus } => {
                 echo(cpus, format!("{NETWORK}{interface}/queues/rx-{queue}/rps_cpus"))
@@ -54,8 +74,12 @@ impl Setting {
             Self::XpsCpus { interface, queue, cpus } => {
                 echo(cpus, format!("{NETWORK}{interface}/queues/tx-{queue}/xps_cpus"))
             }
-            _ => self.ethtool(),
-        }
+            Self::ThreadedNapi { interface, state } => {
+                echo(&u8::from(*state == Switch::On), format!("{NETWORK}{interface}/threaded"))
+            }
+            Self::TransparentHugePages { pages } => echo(&pages.name(), HUGE_PAGES.to_owned()),
+            _ => return None,
+        })
     }
 
     /// The words of a command of ethtool(8).
@@ -70,12 +94,9 @@ impl Setting {
             Self::Feature { interface, feature, state } => {
                 ("-K", interface, feature.as_str(), state.name().to_owned())
             }
-            Self::Coalescing { interface, parameter } => match parameter {
-                Coalescing::AdaptiveRx(state) => {
-                    ("-C", interface, "adaptive-rx", state.name().to_owned())
-                }
-                Coalescing::RxMicros(micros) => ("-C", interface, "rx-usecs", micros.to_string()),
-            },
+            Self::Coalescing { interface, parameter } => {
+                ("-C", interface, parameter.name(), parameter.value())
+            }
             Self::PauseFrames { interface, side, state } => {
                 ("-A", interface, side.name(), state.name().to_owned())
             }
@@ -154,6 +175,10 @@ fn read(words: &[&str]) -> Option<Setting> {
         ["ethtool", option, interface, name, value] => {
             read_ethtool(option, interface.to_owned(), name, value)?
         }
+        ["ethtool", "-s", interface, "speed", mbps, "duplex", duplex, "autoneg", "off"] => {
+            let duplex = DuplexMode::from_name(duplex)?;
+            Setting::FixedSpeed { interface: owned(interface), mbps: mbps.parse().ok()?, duplex }
+        }
         ["echo", value, ">", path] => read_echo(value, path)?,
         ["tc", "qdisc", "replace", "dev", interface, "root", kind] => {
             Setting::RootQdisc { interface: owned(interface), kind: owned(kind) }
@@ -163,6 +188,9 @@ fn read(words: &[&str]) -> Option<Setting> {
         }
         ["ip", "link", "set", "dev", interface, "mtu", bytes] => {
             Setting::Mtu { interface: owned(interface), bytes: bytes.parse().ok()? }
+        }
+        ["ip", "link", "set", "dev", interface, "txqueuelen", packets] => {
+            Setting::QueueLength { interface: owned(interface), packets: packets.parse().ok()? }
         }
         ["ip", "link", "set", "dev", interface, GSO, bytes, GRO, same] if bytes == same => {
             Setting::BigTcp { interface: owned(interface), bytes: bytes.parse().ok()? }
@@ -192,11 +220,8 @@ fn read_ethtool(option: &str, interface: String, name: &str, value: &str) -> Opt
             Setting::Channels { interface, kind, count: value.parse().ok()? }
         }
         ("-K", _) => Setting::Feature { interface, feature: name.to_owned(), state: switch()? },
-        ("-C", "adaptive-rx") => {
-            Setting::Coalescing { interface, parameter: Coalescing::AdaptiveRx(switch()?) }
-        }
-        ("-C", "rx-usecs") => {
-            let parameter = Coalescing::RxMicros(value.parse().ok()?);
+        ("-C", _) => {
+            let parameter = Coalescing::from_words(name, value)?;
             Setting::Coalescing { interface, parameter }
         }
         ("-A", _) => {
@@ -214,7 +239,18 @@ fn read_echo(value: &str, path: &str) -> Option<Setting> {
         let irq = irq.strip_suffix("/smp_affinity")?.parse().ok()?;
         return Some(Setting::IrqAffinity { irq, cpus: value.parse().ok()? });
     }
+    if path == HUGE_PAGES {
+        return Some(Setting::TransparentHugePages { pages: HugePages::from_name(value)? });
+    }
     let parts: Vec<_> = path.strip_prefix(NETWORK)?.split('/').collect();
+    if let [interface, "threaded"] = parts[..] {
+        let state = match value {
+            "0" => Switch::Off,
+            "1" => Switch::On,
+            _ => return None,
+        };
+        return Some(Setting::ThreadedNapi { interface: interface.to_owned(), state });
+    }
     let [interface, "queues", queue, file] = parts[..] else { return None };
     let interface = interface.to_owned();
     let (side, queue) = queue.split_once('-')?;
@@ -254,6 +290,8 @@ fn split(text: &str) -> Option<Vec<String>> {
 
 /// Where the kernel shows network interfaces (sysfs(5)).
 const NETWORK: &str = "/sys/class/net/";
+/// Which programs get transparent huge pages (Documentation/admin-guide/mm/transhuge.rst).
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const GSO: &str = "gso_max_size";
 const GRO: &str = "gro_max_size";
 
@@ -273,7 +311,17 @@ mod tests {
         "ethtool -K eth0 tx-udp-segmentation on",
         "ethtool -K eth0 gro off",
         "ethtool -C eth0 adaptive-rx on",
+        "ethtool -C eth0 adaptive-tx off",
         "ethtool -C eth0 rx-usecs 30",
+        "ethtool -C eth0 rx-frames 64",
+        "ethtool -C eth0 tx-usecs 30",
+        "ethtool -C eth0 tx-frames 64",
+        "ethtool -s eth0 speed 1000 duplex full autoneg off",
+        "ethtool -s eth0 speed 10 duplex half autoneg off",
+        "echo 1 > /sys/class/net/eth0/threaded",
+        "echo 0 > /sys/class/net/eth0/threaded",
+        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        "ip link set dev eth0 txqueuelen 10000",
         "ethtool -A eth0 rx off",
         "ethtool -A eth0 tx on",
         "ethtool --set-eee eth0 eee off",
@@ -316,6 +364,10 @@ mod tests {
             "echo 1 > /etc/passwd",
             "echo 1 > /sys/class/net/eth0/queues/rx-0/xps_cpus",
             "echo x > /proc/irq/27/smp_affinity",
+            "echo 2 > /sys/class/net/eth0/threaded",
+            "echo maybe > /sys/kernel/mm/transparent_hugepage/enabled",
+            "ethtool -C eth0 rx-usecs-irq 30",
+            "ethtool -s eth0 speed 1000 duplex full autoneg on",
             "ip link set dev 'eth0 mtu 9000",
             "-l",
         ];

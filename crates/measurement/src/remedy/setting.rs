@@ -77,6 +77,16 @@ pub enum Setting {
         /// New state of autonegotiation.
         state: Switch,
     },
+    /// A fixed speed and duplex of a link, without autonegotiation: `ethtool -s IF speed N duplex
+    /// full autoneg off`, ethtool(8).
+    FixedSpeed {
+        /// Name of the interface.
+        interface: String,
+        /// New speed in Mbit/s.
+        mbps: u32,
+        /// New duplex mode.
+        duplex: DuplexMode,
+    },
     /// Receive queues over which RSS spreads flows evenly: `ethtool -X IF equal N`, ethtool(8).
     RssQueues {
         /// Name of the interface.
@@ -121,6 +131,27 @@ pub enum Setting {
         queue: u32,
         /// New set of CPUs.
         cpus: CpuMask,
+    },
+    /// Threaded NAPI: packets are received in threads of the kernel. `echo 1 >
+    /// /sys/class/net/IF/threaded`, Documentation/networking/napi.rst.
+    ThreadedNapi {
+        /// Name of the interface.
+        interface: String,
+        /// New state of threaded NAPI.
+        state: Switch,
+    },
+    /// Length of the transmit queue of an interface: `ip link set dev IF txqueuelen N`, ip-link(8).
+    QueueLength {
+        /// Name of the interface.
+        interface: String,
+        /// New length in packets.
+        packets: u32,
+    },
+    /// Transparent huge pages: `echo always > /sys/kernel/mm/transparent_hugepage/enabled`,
+    /// Documentation/admin-guide/mm/transhuge.rst.
+    TransparentHugePages {
+        /// Which programs get them.
+        pages: HugePages,
     },
     /// The queueing discipline at the root of an interface: `tc qdisc replace dev IF root KIND`,
     /// tc(8).
@@ -262,6 +293,34 @@ words! {
     }
 }
 
+impl From<bool> for Switch {
+    fn from(is_on: bool) -> Self {
+        if is_on { Self::On } else { Self::Off }
+    }
+}
+
+words! {
+    /// Duplex mode of a link (`ethtool -s`).
+    DuplexMode {
+        /// Only one end sends at a time.
+        Half = "half",
+        /// Both ends send at the same time.
+        Full = "full",
+    }
+}
+
+words! {
+    /// Which programs get transparent huge pages, as the file of sysfs has it.
+    HugePages {
+        /// All programs.
+        Always = "always",
+        /// Programs that ask for them (madvise(2)).
+        Madvise = "madvise",
+        /// None.
+        Never = "never",
+    }
+}
+
 words! {
     /// Pacing of a test, as `--pacing` of `linerate test` names it.
     Pacing {
@@ -277,6 +336,60 @@ words! {
 pub enum Coalescing {
     /// Whether the driver adapts the coalescing of received frames (`adaptive-rx`).
     AdaptiveRx(Switch),
+    /// Whether the driver adapts the coalescing of sent frames (`adaptive-tx`).
+    AdaptiveTx(Switch),
     /// Delay of the interrupt after a received frame in microseconds (`rx-usecs`).
     RxMicros(u32),
+    /// Received frames up to an interrupt (`rx-frames`).
+    RxFrames(u32),
+    /// Delay of the interrupt after a sent frame in microseconds (`tx-usecs`).
+    TxMicros(u32),
+    /// Sent frames up to an interrupt (`tx-frames`).
+    TxFrames(u32),
+}
+
+impl Coalescing {
+    /// Name of the parameter in ethtool(8), e.g. `rx-usecs`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AdaptiveRx(_) => "adaptive-rx",
+            Self::AdaptiveTx(_) => "adaptive-tx",
+            Self::RxMicros(_) => "rx-usecs",
+            Self::RxFrames(_) => "rx-frames",
+            Self::TxMicros(_) => "tx-usecs",
+            Self::TxFrames(_) => "tx-frames",
+        }
+    }
+
+    /// Value of the parameter as ethtool(8) takes it, e.g. `on` or `30`.
+    pub fn value(self) -> String {
+        match self {
+            Self::AdaptiveRx(state) | Self::AdaptiveTx(state) => state.name().to_owned(),
+            Self::RxMicros(number)
+            | Self::RxFrames(number)
+            | Self::TxMicros(number)
+            | Self::TxFrames(number) => number.to_string(),
+        }
+    }
+
+    /// The parameter with a value as ethtool(8) takes it. None: it has no such value.
+    #[must_use]
+    pub fn with(self, value: &str) -> Option<Self> {
+        Self::from_words(self.name(), value)
+    }
+
+    /// Finds a parameter by its name and value in a command, e.g. `rx-usecs 30`. None: there is no
+    /// such parameter, or it has no such value.
+    pub fn from_words(name: &str, value: &str) -> Option<Self> {
+        let number = || value.parse().ok();
+        Some(match name {
+            "adaptive-rx" => Self::AdaptiveRx(Switch::from_name(value)?),
+            "adaptive-tx" => Self::AdaptiveTx(Switch::from_name(value)?),
+            "rx-usecs" => Self::RxMicros(number()?),
+            "rx-frames" => Self::RxFrames(number()?),
+            "tx-usecs" => Self::TxMicros(number()?),
+            "tx-frames" => Self::TxFrames(number()?),
+            _ => return None,
+        })
+    }
 }
