@@ -1,8 +1,9 @@
 //! Reads a host: its configuration ([`inventory`]) and its counters ([`collectors`]), live or from
-//! a captured tree, i.e. a copy of the files below `/proc` and `/sys`.
+//! a captured tree, i.e. a copy of the files below `/proc` and `/sys`. Changes its settings and takes
+//! the changes back ([`tuning`]).
 //!
 //! All files are read below a root, so that a captured tree reads as `/` did. This crate does
-//! not judge what it reads and changes nothing on the host.
+//! not judge what it reads; nothing but [`tuning`] changes anything on the host.
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +17,7 @@ mod reading;
 mod source;
 mod subject;
 mod tree;
+pub mod tuning;
 mod watch;
 
 pub use egress::{interfaces_towards, interfaces_with_links};

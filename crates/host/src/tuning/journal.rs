@@ -1,0 +1,303 @@
+//! The journal: what is to be undone, on disk before it is done. A line a record: the CRC-32 of the
+//! JSON that follows. A line that was cut off says nothing: what it would have announced was not
+//! done.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use measurement::remedy::Setting;
+use serde::{Deserialize, Serialize};
+
+use super::catalogue::Value;
+use super::{ChangeId, TuningError};
+
+/// The journal of a session, and the lock of its directory.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    place: Place,
+    /// None before the first line: a session that changes nothing leaves no file.
+    file: Option<File>,
+    _lock: File,
+}
+
+/// A line of a journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    /// Where the changes are made; the first line.
+    Place(Place),
+    /// A change that is about to be made.
+    Change(Entry),
+    /// A change that is undone.
+    Undone(ChangeId),
+    /// A change that is to stay.
+    Kept(ChangeId),
+}
+
+/// Where changes are made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
+    /// The boot (`/proc/sys/kernel/random/boot_id`).
+    pub(super) boot: Option<String>,
+    /// Inode number of the network namespace (namespaces(7)); none: a copy of files.
+    pub(super) namespace: Option<u64>,
+}
+
+/// A change that may have been made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    /// Its number.
+    pub(super) id: ChangeId,
+    /// The setting with its new value, as its command.
+    #[serde(rename = "command")]
+    pub(super) setting: Setting,
+    /// What restores the value before ([`Value::exact`]).
+    pub(super) before: String,
+    /// The value before, as people read it.
+    pub(super) shown: String,
+    /// Index of the interface; none: it is of none.
+    pub(super) interface: Option<u32>,
+}
+
+impl Entry {
+    pub(super) fn new(
+        id: ChangeId,
+        setting: &Setting,
+        before: &Value,
+        interface: Option<u32>,
+    ) -> Self {
+        let Value { exact, shown } = before.clone();
+        Self { id, setting: setting.clone(), before: exact, shown, interface }
+    }
+}
+
+impl From<Entry> for Line {
+    fn from(entry: Entry) -> Self {
+        Self::Change(entry)
+    }
+}
+
+impl Journal {
+    /// Takes the lock of a directory, which must have no changes that are not undone.
+    pub(super) fn create(directory: &Path, place: &Place) -> Result<Self, TuningError> {
+        let lock = lock(directory)?;
+        let path = directory.join(FILE);
+        if !read(&path)?.changes.is_empty() {
+            return Err(TuningError::Unfinished { path });
+        }
+        let journal = Self { path, place: place.clone(), file: None, _lock: lock };
+        journal.remove()?;
+        Ok(journal)
+    }
+
+    /// Appends a line, which is on disk when this returns.
+    pub(super) fn append(&mut self, line: &Line) -> Result<(), TuningError> {
+        self.append_synced(line).map_err(|source| self.error(source))
+    }
+
+    fn append_synced(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = String::new();
+        if self.file.is_none() {
+            text = encode(&Line::Place(self.place.clone()))?;
+            self.file = Some(OpenOptions::new().append(true).create_new(true).open(&self.path)?);
+        }
+        text += &encode(line)?;
+        let file = self.file.as_mut().expect("it was just opened");
+        let length = file.metadata()?.len();
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        if written.is_err() {
+            // Half a line would hide the next one.
+            file.set_len(length)?;
+            return written;
+        }
+        if length == 0 { sync_folder(&self.path) } else { Ok(()) }
+    }
+
+    /// Deletes the file: nothing is to be undone any more.
+    pub(super) fn delete(&mut self) -> Result<(), TuningError> {
+        self.file = None;
+        self.remove()
+    }
+
+    fn remove(&self) -> Result<(), TuningError> {
+        remove(&self.path).map_err(|source| self.error(source))
+    }
+
+    fn error(&self, source: io::Error) -> TuningError {
+        TuningError::Journal { path: self.path.clone(), source }
+    }
+}
+
+/// What a journal has.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Content {
+    /// Where the changes were made; none: there are none.
+    pub(super) place: Option<Place>,
+    /// Changes that are neither undone nor kept, the earliest first.
+    pub(super) changes: Vec<Entry>,
+    /// How many whole lines cannot be read.
+    pub(super) damaged: usize,
+}
+
+/// A journal that another process has left, and the lock of its directory.
+#[derive(Debug)]
+pub(super) struct Left {
+    pub(super) path: PathBuf,
+    pub(super) content: Content,
+    _lock: File,
+}
+
+/// The journal in a directory; none: there is no such file.
+pub(super) fn left(directory: &Path) -> Result<Option<Left>, TuningError> {
+    let path = directory.join(FILE);
+    if !path.try_exists().map_err(|source| unusable(directory, source))? {
+        return Ok(None);
+    }
+    let lock = lock(directory)?;
+    let content = read(&path)?;
+    Ok(Some(Left { path, content, _lock: lock }))
+}
+
+impl Left {
+    /// Deletes the journal; one with damaged lines is set aside, so that it can be looked at.
+    pub(super) fn finish(self) -> Result<(), TuningError> {
+        let error = |source| TuningError::Journal { path: self.path.clone(), source };
+        if self.content.damaged == 0 {
+            return remove(&self.path).map_err(error);
+        }
+        let aside = self.path.with_extension("damaged");
+        fs::rename(&self.path, &aside).map_err(error)?;
+        Err(TuningError::Damaged { path: aside, lines: self.content.damaged })
+    }
+}
+
+fn read(path: &Path) -> Result<Content, TuningError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(parse(&bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::default()),
+        Err(source) => Err(TuningError::Journal { path: path.to_owned(), source }),
+    }
+}
+
+fn parse(bytes: &[u8]) -> Content {
+    let mut content = Content::default();
+    for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let is_whole = piece.ends_with(b"\n");
+        match decode(piece) {
+            Some(Line::Place(place)) => content.place = Some(place),
+            Some(Line::Change(entry)) => content.changes.push(entry),
+            Some(Line::Undone(id) | Line::Kept(id)) => {
+                content.changes.retain(|change| change.id != id);
+            }
+            // What follows the last whole line was cut off.
+            None => content.damaged += usize::from(is_whole),
+        }
+    }
+    content
+}
+
+fn encode(line: &Line) -> io::Result<String> {
+    let json = serde_json::to_string(line)?;
+    Ok(format!("{:08x} {json}\n", checksum(json.as_bytes())))
+}
+
+fn decode(line: &[u8]) -> Option<Line> {
+    let text = std::str::from_utf8(line).ok()?;
+    let (sum, json) = text.trim_end_matches('\n').split_once(' ')?;
+    let is_intact = u32::from_str_radix(sum, 16).ok()? == checksum(json.as_bytes());
+    is_intact.then(|| serde_json::from_str(json).ok())?
+}
+
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut sum = flate2::Crc::new();
+    sum.update(bytes);
+    sum.sum()
+}
+
+/// Locks a directory, which is made if it is not there.
+fn lock(directory: &Path) -> Result<File, TuningError> {
+    let unusable = |source| unusable(directory, source);
+    fs::create_dir_all(directory).map_err(unusable)?;
+    let path = directory.join(LOCK);
+    let open = OpenOptions::new().append(true).create(true).open(&path);
+    let file = open.map_err(unusable)?;
+    if linux::file_lock::try_lock(&file).map_err(unusable)? {
+        Ok(file)
+    } else {
+        Err(TuningError::Busy { path })
+    }
+}
+
+fn unusable(directory: &Path, source: io::Error) -> TuningError {
+    TuningError::Directory { path: directory.to_owned(), source }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.and_then(|()| sync_folder(path)),
+    }
+}
+
+/// Has the entry of a file in its directory on disk (fsync(2)).
+fn sync_folder(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+const FILE: &str = "tuning.journal";
+const LOCK: &str = "tuning.lock";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(number: usize, command: &str) -> Entry {
+        let id = (0..number).fold(ChangeId::default(), |id, _| id.next());
+        let setting = command.parse().expect("a command");
+        Entry::new(id, &setting, &Value::plain("4096 131072 6291456"), Some(7))
+    }
+
+    fn lines() -> Vec<Line> {
+        let (one, two) = (entry(1, "ip link set dev a mtu 9000"), entry(2, "sysctl -w net.a=1"));
+        let place = Place { boot: Some("b".to_owned()), namespace: Some(4_026_531_840) };
+        let (first, second) = (one.id, two.id);
+        let kept = Line::Kept(first);
+        vec![Line::Place(place), one.into(), two.into(), Line::Undone(second), kept]
+    }
+
+    fn text(lines: &[Line]) -> String {
+        lines.iter().map(|line| encode(line).expect("JSON")).collect()
+    }
+
+    #[test]
+    fn a_journal_cut_at_any_byte_has_every_change_whose_line_was_whole() {
+        let lines = lines();
+        let whole = text(&lines);
+        for cut in 0..=whole.len() {
+            let content = parse(&whole.as_bytes()[..cut]);
+            // A line without its end of line is whole, too.
+            let fits = |count: &usize| text(&lines[..*count]).len() <= cut + 1 || *count == 0;
+            let count = (0..=lines.len()).rev().find(fits).expect("none fits always");
+            assert_eq!(content, parse(text(&lines[..count]).as_bytes()), "cut at {cut}");
+            assert_eq!(content.damaged, 0, "cut at {cut}");
+        }
+        assert_eq!(parse(text(&lines[..3]).as_bytes()).changes.len(), 2);
+        assert!(parse(whole.as_bytes()).changes.is_empty());
+    }
+
+    #[test]
+    fn a_damaged_line_is_counted_and_hides_no_other() {
+        let lines = lines();
+        let mut bytes = text(&lines[..3]).into_bytes();
+        let place = text(&lines[..1]).len() + 40;
+        bytes[place] ^= 1;
+        let content = parse(&bytes);
+        assert_eq!((content.damaged, content.changes.len()), (1, 1));
+        // Whatever the bytes are, it does not panic.
+        for byte in 0..=u8::MAX {
+            let _ = parse(&[byte, b' ', byte, b'\n', byte]);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Undoing: of a change of this session, and of those that an earlier one has left in its journal.
+
+use std::io;
+use std::path::Path;
+
+use measurement::remedy::Setting;
+
+use super::catalogue::{self, Adjustable};
+use super::journal::{self, Entry, Left, Place};
+use super::kernel::Kernel;
+use super::{ChangeId, Outcome, Refusal, TuningError, Undone};
+
+/// Undoes what an earlier session, which was killed, has left in the journal of `directory`, the
+/// latest change first; without a journal nothing. It may be repeated.
+///
+/// After another boot a setting is restored only if it has the value of the change: the kernel has
+/// forgotten all others.
+///
+/// # Errors
+/// [`TuningError::Busy`] if a session uses the directory, [`TuningError::OtherNamespace`],
+/// [`TuningError::Undo`] for the first change that could not be undone: the others are, and the
+/// journal stays; [`TuningError::Damaged`], [`TuningError::Journal`].
+pub fn undo(directory: &Path) -> Result<Vec<Undone>, TuningError> {
+    undo_with(directory, &Kernel::live()?)
+}
+
+/// As [`undo`], on the files of a host below `root` ([`Tuning::open_below`]).
+///
+/// # Errors
+/// Those of [`undo`].
+///
+/// [`Tuning::open_below`]: super::Tuning::open_below
+pub fn undo_below(directory: &Path, root: &Path) -> Result<Vec<Undone>, TuningError> {
+    undo_with(directory, &Kernel::below(root))
+}
+
+/// What [`undo`] would undo, in its order: the commands that restore the values, each with the
+/// setting that was changed. Nothing is written.
+///
+/// # Errors
+/// [`TuningError::Busy`] if a session uses the directory, [`TuningError::Journal`].
+pub fn pending(directory: &Path) -> Result<Vec<(Setting, Vec<String>)>, TuningError> {
+    let Some(left) = journal::left(directory)? else { return Ok(Vec::new()) };
+    let commands = |entry: &Entry| {
+        let adjustable = catalogue::adjustable(&entry.setting);
+        let commands = adjustable.map(|one| one.undo_commands(&entry.before)).unwrap_or_default();
+        (entry.setting.clone(), commands)
+    };
+    Ok(left.content.changes.iter().rev().map(commands).collect())
+}
+
+fn undo_with(directory: &Path, kernel: &Kernel) -> Result<Vec<Undone>, TuningError> {
+    let Some(left) = journal::left(directory)? else { return Ok(Vec::new()) };
+    let boot = boot(kernel, &left)?;
+    let (mut undone, mut failure) = (Vec::new(), None);
+    for entry in left.content.changes.iter().rev() {
+        let live = Live::from_journal(entry.clone());
+        match live.and_then(|live| live.undo_after(kernel, boot)) {
+            Ok(one) => undone.push(one),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    match failure {
+        None => left.finish().map(|()| undone),
+        Some(error) => Err(error),
+    }
+}
+
+/// Whether the journal is of this boot, and of this network namespace.
+fn boot(kernel: &Kernel, left: &Left) -> Result<Boot, TuningError> {
+    let here = kernel.place();
+    match &left.content.place {
+        Some(Place { boot, .. }) if *boot != here.boot => Ok(Boot::Another),
+        Some(Place { namespace: Some(inode), .. }) if Some(*inode) != here.namespace => {
+            Err(TuningError::OtherNamespace { inode: *inode })
+        }
+        _ => Ok(Boot::Same),
+    }
+}
+
+/// The boot in which changes were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Boot {
+    Same,
+    Another,
+}
+
+/// A change that may have been made, and is to be undone.
+#[derive(Debug)]
+pub(super) struct Live {
+    entry: Entry,
+    adjustable: Box<dyn Adjustable>,
+}
+
+impl Live {
+    pub(super) fn new(entry: Entry, adjustable: Box<dyn Adjustable>) -> Self {
+        Self { entry, adjustable }
+    }
+
+    fn from_journal(entry: Entry) -> Result<Self, TuningError> {
+        match catalogue::adjustable(&entry.setting) {
+            Ok(adjustable) => Ok(Self { entry, adjustable }),
+            Err(why) => Err(TuningError::Refused { setting: entry.setting, why }),
+        }
+    }
+
+    pub(super) const fn id(&self) -> ChangeId {
+        self.entry.id
+    }
+
+    pub(super) const fn setting(&self) -> &Setting {
+        &self.entry.setting
+    }
+
+    pub(super) fn shown_before(&self) -> &str {
+        &self.entry.shown
+    }
+
+    pub(super) fn adjustable(&self) -> &dyn Adjustable {
+        &*self.adjustable
+    }
+
+    /// Whether it changes what another one would.
+    pub(super) fn overlaps(&self, other: &dyn Adjustable) -> bool {
+        let own = self.adjustable.targets();
+        other.targets().iter().any(|target| own.contains(target))
+    }
+
+    /// Restores the value before the change.
+    pub(super) fn undo(&self, kernel: &Kernel) -> Result<Undone, TuningError> {
+        self.undo_after(kernel, Boot::Same)
+    }
+
+    fn undo_after(&self, kernel: &Kernel, boot: Boot) -> Result<Undone, TuningError> {
+        let setting = self.setting().clone();
+        let outcome = self
+            .outcome(kernel, boot)
+            .map_err(|source| TuningError::Undo { setting: setting.clone(), source })?;
+        Ok(Undone { id: self.id(), setting, outcome })
+    }
+
+    fn outcome(&self, kernel: &Kernel, boot: Boot) -> io::Result<Outcome> {
+        kernel.require_own_namespace().map_err(io::Error::other)?;
+        if self.is_gone(kernel, boot)? {
+            return Ok(Outcome::Gone);
+        }
+        let found = match self.adjustable.read(kernel) {
+            Ok(found) => found,
+            Err(Refusal::Absent { .. }) => return Ok(Outcome::Gone),
+            Err(refusal) => return Err(io::Error::other(refusal)),
+        };
+        if found.exact == self.entry.before {
+            return Ok(Outcome::Unchanged { value: found.shown });
+        }
+        let is_ours = self.adjustable.is_set(&found.shown) && self.adjustable.outlives_boots();
+        if boot == Boot::Another && !is_ours {
+            return Ok(Outcome::Booted);
+        }
+        self.adjustable.restore(kernel, &self.entry.before)?;
+        let now = self.adjustable.read(kernel).map_err(io::Error::other)?;
+        if now.exact == self.entry.before {
+            return Ok(Outcome::Restored { from: found.shown, to: now.shown });
+        }
+        Err(io::Error::other(format!("it is {} now, not {}", now.exact, self.entry.before)))
+    }
+
+    /// Whether the interface is not there any more; another one may have its name.
+    fn is_gone(&self, kernel: &Kernel, boot: Boot) -> io::Result<bool> {
+        let (Some(index), Some(name)) = (self.entry.interface, self.adjustable.interface()) else {
+            return Ok(false);
+        };
+        match kernel.interface_index(name) {
+            Ok(now) => Ok(boot == Boot::Same && now != index),
+            Err(error) if linux::netlink::ethtool::is_absent(&error) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}
