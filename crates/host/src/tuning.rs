@@ -26,6 +26,7 @@ mod huge_pages;
 mod irq_affinity;
 mod link_mode;
 mod mtu;
+mod qdisc;
 mod queue_length;
 mod rss;
 mod service;

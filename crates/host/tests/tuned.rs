@@ -25,6 +25,13 @@ fn main() -> std::process::ExitCode {
         ("a_feature_is_set_and_restored", a_feature_is_set_and_restored),
         ("an_mtu_is_set_and_restored", an_mtu_is_set_and_restored),
         ("what_was_killed_is_undone", what_was_killed_is_undone),
+        ("queues_are_steered_and_restored", queues_are_steered_and_restored),
+        ("sizes_of_a_link_are_set_and_restored", sizes_of_a_link_are_set_and_restored),
+        ("a_device_is_set_and_restored", a_device_is_set_and_restored),
+        ("a_qdisc_comes_back_with_its_parameters", a_qdisc_comes_back_with_its_parameters),
+        ("what_is_kept_stays", what_is_kept_stays),
+        ("files_of_a_copy_are_set_and_restored", files_of_a_copy_are_set_and_restored),
+        ("a_thread_elsewhere_is_refused", a_thread_elsewhere_is_refused),
     ])
 }
 
@@ -99,6 +106,185 @@ fn what_was_killed_is_undone() -> Outcome {
     })
 }
 
+fn queues_are_steered_and_restored() -> Outcome {
+    Place::create()?.run(|place| {
+        let rps = "echo 2 > /sys/class/net/near0/queues/rx-0/rps_cpus";
+        assert_eq!(place.round_trip(rps)?.after, "2");
+        run_tool("echo 1 > /sys/class/net/near0/queues/rx-0/rps_cpus")?;
+        place.round_trip(rps)?;
+        // The kernel takes powers of two.
+        let flows = "echo 4096 > /sys/class/net/near0/queues/rx-0/rps_flow_cnt";
+        assert!(place.round_trip(flows)?.is_in_effect);
+        let flows = "echo 3000 > /sys/class/net/near0/queues/rx-0/rps_flow_cnt";
+        let applied = place.round_trip(flows)?;
+        assert_eq!((applied.after.as_str(), applied.is_in_effect), ("4096", false));
+        place.round_trip("ethtool -L near0 rx 2")?;
+        run_tool("ethtool -L near0 rx 2 tx 2")?;
+        place.round_trip("echo 2 > /sys/class/net/near0/queues/tx-1/xps_cpus")?;
+        place.round_trip("ethtool -L near0 tx 1")?;
+        run_tool("echo 2 > /sys/class/net/near0/queues/tx-1/xps_cpus")?;
+        place.refuse("ethtool -L near0 tx 1", "queue 1, which has CPUs or flows set")?;
+        place.refuse("ethtool -L near0 tx 3", "tx channels of near0 takes 1 to 2")?;
+        place.refuse("ethtool -L near0 combined 2", "is not there")?;
+        // veth has no NAPI without GRO.
+        let threaded = "echo 1 > /sys/class/net/near0/threaded";
+        let error = place.open()?.apply(&threaded.parse()?).expect_err("no NAPI");
+        assert!(matches!(error, TuningError::Apply { .. }), "{error}");
+        run_tool("ethtool -K near0 gro on")?;
+        assert!(place.round_trip(threaded)?.is_in_effect);
+        place.refuse("echo 1 > /sys/class/net/near0/queues/rx-7/rps_cpus", "is not there")
+    })
+}
+
+fn sizes_of_a_link_are_set_and_restored() -> Outcome {
+    Place::create()?.run(|place| {
+        place.round_trip("ip link set dev near0 txqueuelen 10000")?;
+        let sizes = "ip link set dev near0 gso_max_size 185000 gro_max_size 185000";
+        assert!(place.round_trip(sizes)?.is_in_effect);
+        run_tool("ip link set dev near0 gso_max_size 30000 gro_max_size 40000")?;
+        place.round_trip(sizes)?;
+        // Those of IPv4 follow up to 64 KiB.
+        place.round_trip("ip link set dev near0 gso_max_size 20000 gro_max_size 20000").map(drop)
+    })
+}
+
+/// A tap takes what veth does not.
+fn a_device_is_set_and_restored() -> Outcome {
+    Place::create()?.run(|place| {
+        run_tool("ip tuntap add dev tap0 mode tap && ip link set dev tap0 up")?;
+        assert!(place.round_trip("ethtool -C tap0 rx-frames 32")?.is_in_effect);
+        let applied = place.round_trip("ethtool -C tap0 rx-frames 1000")?;
+        assert_eq!((applied.after.as_str(), applied.is_in_effect), ("64", false));
+        let fixed = "ethtool -s tap0 speed 2500 duplex half autoneg off";
+        assert!(place.round_trip(fixed)?.is_in_effect);
+        place.round_trip("ethtool -s tap0 autoneg on")?;
+        for command in [
+            "ethtool -G near0 rx 512",
+            "ethtool -C near0 rx-usecs 30",
+            "ethtool -A near0 rx off",
+            "ethtool --set-eee near0 eee off",
+            "ethtool -X near0 equal 1",
+            "ethtool -s no-such autoneg on",
+        ] {
+            place.refuse(command, "is not there")?;
+        }
+        Ok(())
+    })
+}
+
+fn a_qdisc_comes_back_with_its_parameters() -> Outcome {
+    Place::create()?.run(|place| {
+        let pfifo = "tc qdisc replace dev near0 root pfifo";
+        let applied = place.round_trip(pfifo)?;
+        assert_eq!(
+            (applied.before.as_str(), applied.after.as_str()),
+            ("noqueue by default", "pfifo")
+        );
+        run_tool("tc qdisc replace dev near0 root handle 77: bfifo limit 12345")?;
+        place.round_trip(pfifo)?;
+        place.round_trip("tc qdisc del dev near0 root")?;
+        run_tool("tc qdisc replace dev near0 root handle 8: pfifo limit 17")?;
+        place.round_trip("tc qdisc replace dev near0 root bfifo")?;
+        place.round_trip(pfifo)?;
+        for shaper in ["tbf rate 10mbit burst 10k limit 100k", "handle 1: htb default 1"] {
+            run_tool(&format!("tc qdisc replace dev near0 root {shaper}"))?;
+            place.refuse(pfifo, "not all parameters of")?;
+        }
+        run_tool("tc qdisc del dev near0 root")?;
+        let setting = "tc qdisc replace dev near0 root no_such_kind".parse()?;
+        let before = state()?;
+        let error = place.open()?.apply(&setting).expect_err("no such kind");
+        assert!(matches!(error, TuningError::Apply { .. }), "{error}");
+        assert_eq!(state()?, before);
+        Ok(())
+    })
+}
+
+fn what_is_kept_stays() -> Outcome {
+    Place::create()?.run(|place| {
+        let mut tuning = place.open()?;
+        let kept = tuning.apply(&"ip link set dev near0 mtu 9000".parse()?)?;
+        let other = tuning.apply(&"ip link set dev near0 txqueuelen 77".parse()?)?;
+        tuning.keep(kept.id)?;
+        let error = tuning.undo(kept.id).expect_err("kept");
+        assert!(matches!(error, TuningError::NoSuchChange(_)), "{error}");
+        let undone = tuning.close()?;
+        assert_eq!(undone.iter().map(|one| one.id).collect::<Vec<_>>(), [other.id]);
+        let link = tool("ip link show dev near0")?;
+        assert!(link.contains("mtu 9000") && link.contains("qlen 1000"), "{link}");
+        // The settings of an interface go with it.
+        let mut tuning = place.open()?;
+        tuning.apply(&"ip link set dev near0 mtu 4000".parse()?)?;
+        run_tool("ip link del dev near0 && ip link add near0 type veth")?;
+        let undone = tuning.close()?;
+        assert_eq!(undone[0].outcome, Undoing::Gone);
+        assert!(tool("ip link show dev near0")?.contains("mtu 1500"));
+        Ok(())
+    })
+}
+
+/// Settings of the whole host, which no namespace has of its own.
+fn files_of_a_copy_are_set_and_restored() -> Outcome {
+    let place = Place::create()?;
+    let root = place.directory.join("root");
+    let policies = [("policy0", "schedutil"), ("policy4", "powersave")];
+    for (policy, governor) in policies {
+        let folder = root.join("sys/devices/system/cpu/cpufreq").join(policy);
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("scaling_governor"), format!("{governor}\n"))?;
+        let all = "performance powersave schedutil\n";
+        std::fs::write(folder.join("scaling_available_governors"), all)?;
+    }
+    let folder = root.join("proc/irq/27");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("smp_affinity"), "3f\n")?;
+    std::fs::create_dir_all(root.join("proc/41"))?;
+    std::fs::write(root.join("proc/41/comm"), "irqbalance\n")?;
+    let files = || tool(&format!("grep -r . {} | sort", root.display()));
+    let before = files()?;
+    let mut tuning = Tuning::open_below(&place.directory, &root)?;
+    let governor = "cpupower frequency-set -g performance".parse()?;
+    let outlook = tuning.look(&governor)?;
+    assert_eq!(outlook.before, "policy0=schedutil policy4=powersave");
+    let applied = tuning.apply(&governor)?;
+    assert!(applied.is_in_effect && files()? != before, "{applied:?}");
+    let affinity = "echo 10 > /proc/irq/27/smp_affinity".parse()?;
+    assert_eq!(tuning.look(&affinity)?.rewriters, ["irqbalance"]);
+    assert_eq!(tuning.apply(&affinity)?.after, "10");
+    let wrong = tuning.look(&"cpupower frequency-set -g turbo".parse()?).expect_err("none such");
+    assert!(wrong.to_string().contains("policy0 has performance"), "{wrong}");
+    let mtu = tuning.look(&"ip link set dev eth0 mtu 9000".parse()?).expect_err("no kernel");
+    assert!(matches!(mtu, Refusal::Read { .. }), "{mtu}");
+    assert_eq!(tuning.close()?.len(), 2);
+    assert_eq!(files()?, before);
+    let managed = folder.join("smp_affinity");
+    let mut permissions = std::fs::metadata(&managed)?.permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&managed, permissions)?;
+    let tuning = Tuning::open_below(&place.directory, &root)?;
+    let refusal = tuning.look(&affinity).expect_err("managed");
+    assert!(refusal.to_string().contains("which the kernel manages"), "{refusal}");
+    Ok(())
+}
+
+fn a_thread_elsewhere_is_refused() -> Outcome {
+    let place = Place::create()?;
+    let setting = "ip link set dev near0 mtu 4000".parse()?;
+    let open = || Tuning::open(&place.directory).map_err(|error| error.to_string());
+    let tuning = place.link.near.run(open)??;
+    let refusal = tuning.look(&setting).expect_err("another namespace");
+    assert!(matches!(refusal, Refusal::OtherNamespace { .. }), "{refusal}");
+    drop(tuning);
+    // `/sys` is that of the machine.
+    let steer = "echo 1 > /sys/class/net/near0/queues/rx-0/rps_cpus".parse()?;
+    let refusal = place.link.near.run(|| {
+        let tuning = open()?;
+        Ok::<_, String>(tuning.look(&steer).expect_err("another sysfs").to_string())
+    })??;
+    assert!(refusal.contains("/sys shows the interfaces of another"), "{refusal}");
+    Ok(())
+}
+
 /// Two hosts and their link, and a directory for journals.
 struct Place {
     link: Link,
@@ -136,7 +322,7 @@ impl Place {
         assert!(again.to_string().contains("is not undone yet"), "{again}");
         let undone = tuning.undo(applied.id)?;
         assert!(matches!(undone.outcome, Undoing::Restored { .. } | Undoing::Unchanged { .. }));
-        assert_eq!(state()?, before, "{command}");
+        assert_same(&before, command)?;
         assert!(tuning.close()?.is_empty());
         as_commands(command, &outlook.undo, &before)?;
         Ok(applied)
@@ -151,8 +337,7 @@ impl Place {
         let error = tuning.apply(&setting).expect_err(command);
         assert!(matches!(error, TuningError::Refused { .. }), "{command}: {error}");
         assert!(!self.directory.join("tuning.journal").exists());
-        assert_eq!(state()?, before, "{command}");
-        Ok(())
+        assert_same(&before, command)
     }
 }
 
@@ -168,7 +353,13 @@ fn as_commands(command: &str, undo: &[String], before: &str) -> Outcome {
     for command in undo {
         run_tool(command)?;
     }
-    assert_eq!(state()?, before, "{command}: {undo:?}");
+    assert_same(before, &format!("{command}: {undo:?}"))
+}
+
+fn assert_same(before: &str, after: &str) -> Outcome {
+    let now = state()?;
+    let differs: Vec<_> = before.lines().zip(now.lines()).filter(|(one, two)| one != two).collect();
+    assert!(differs.is_empty() && before.lines().eq(now.lines()), "{after}: {differs:#?}");
     Ok(())
 }
 
@@ -179,11 +370,15 @@ fn state() -> Result<String, Box<dyn Error>> {
         "ethtool -k near0",
         "ethtool -l near0",
         "ethtool -c near0",
-        "tc qdisc show dev near0",
-        "ip address show dev near0",
+        "tc qdisc show dev near0 | sed 's/direct_packets_stat [0-9]*//'",
+        "ip address show dev near0 | sed 's/ tentative//'",
         "grep -r . /sys/class/net/near0/queues/ --include=rps_* --include=xps_cpus",
         "cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv6/conf/near0/mtu",
         "cat /sys/class/net/near0/threaded",
+        "ip -d link show tap0",
+        "ethtool tap0",
+        "ethtool -k tap0",
+        "ethtool -c tap0",
     ];
     commands.iter().map(|command| tool(command)).collect()
 }

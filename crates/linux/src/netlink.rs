@@ -32,7 +32,9 @@ mod links;
 mod message;
 mod policers;
 mod qdisc_options;
+mod qdisc_parameters;
 mod qdiscs;
+mod root_qdisc;
 mod routes;
 mod shaping;
 
@@ -44,7 +46,9 @@ pub use link_settings::LinkSettings;
 pub use links::{LINK_COUNTERS, LinkEntry};
 pub use policers::{Policer, policers};
 pub use qdisc_options::{QdiscOptions, class_ceiling};
+pub use qdisc_parameters::Parameters;
 pub use qdiscs::{Qdisc, QdiscHandle, QdiscParent, QdiscStatistics};
+pub use root_qdisc::RootQdisc;
 pub use routes::RouteEntry;
 pub use shaping::TokenBucket;
 

@@ -73,7 +73,16 @@ impl Adjustable for BigTcp {
     fn undo_commands(&self, exact: &str) -> Vec<String> {
         let named = Setting::Mtu { interface: self.interface.clone(), bytes: 0 }.to_string();
         let link = named.trim_end_matches(" mtu 0");
-        vec![format!("{link} {exact}")]
+        // An older ip(8) does not know those of IPv4; they follow the others.
+        let words: Vec<_> = exact.split(' ').collect();
+        let is_followed = |place: usize| {
+            let of_ipv4 = words.get(place + 4);
+            let size = words.get(place).filter(|size| of_ipv4 == Some(size));
+            size.is_some_and(|size| size.parse().is_ok_and(|size: u32| size <= FOLLOWED))
+        };
+        let count = if is_followed(1) && is_followed(3) { 4 } else { words.len() };
+        let words = words[..count].join(" ");
+        vec![format!("{link} {words}")]
     }
 
     fn risks(&self) -> &'static [Risk] {
@@ -85,5 +94,7 @@ impl Adjustable for BigTcp {
     }
 }
 
+/// `GSO_LEGACY_MAX_SIZE`, include/linux/netdevice.h
+const FOLLOWED: u32 = 65_536;
 /// The words of ip-link(8).
 const NAMES: [&str; 4] = ["gso_max_size", "gro_max_size", "gso_ipv4_max_size", "gro_ipv4_max_size"];

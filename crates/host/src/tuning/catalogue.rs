@@ -8,7 +8,7 @@ use measurement::remedy::Setting;
 use super::kernel::Kernel;
 use super::{
     Refusal, Risk, amounts, big_tcp, device, feature, governor, huge_pages, irq_affinity,
-    link_mode, mtu, queue_length, rss, service, steering, sysctl, threaded_napi,
+    link_mode, mtu, qdisc, queue_length, rss, service, steering, sysctl, threaded_napi,
 };
 
 /// A setting of a host that can be changed and restored.
@@ -126,6 +126,8 @@ fn of_files(setting: &Setting) -> Found {
         Setting::QueueLength { interface, packets } => {
             Box::new(queue_length::QueueLength::new(interface, *packets))
         }
+        Setting::RootQdisc { interface, kind } => Box::new(qdisc::Qdisc::of_kind(interface, kind)),
+        Setting::DefaultQdisc { interface } => Box::new(qdisc::Qdisc::default_of(interface)),
         Setting::BigTcp { interface, bytes } => Box::new(big_tcp::BigTcp::new(interface, *bytes)),
         _ => return None,
     }))

@@ -115,11 +115,15 @@ impl TrafficControlMessage {
     /// Offset of `parent`.
     pub(super) const PARENT: std::ops::Range<usize> = 12..16;
 
+    /// The kernel chooses the handle.
     pub(super) fn encode(&self) -> Vec<u8> {
+        self.encode_with_handle(0)
+    }
+
+    pub(super) fn encode_with_handle(&self, handle: u32) -> Vec<u8> {
         let mut bytes = vec![0; 4];
         bytes.extend(self.index.to_ne_bytes());
-        // The kernel chooses the handle.
-        bytes.extend(0_u32.to_ne_bytes());
+        bytes.extend(handle.to_ne_bytes());
         bytes.extend(self.parent.to_ne_bytes());
         bytes.extend(0_u32.to_ne_bytes());
         bytes
