@@ -29,6 +29,7 @@ mod mtu;
 mod qdisc;
 mod queue_length;
 mod rss;
+mod script;
 mod service;
 mod steering;
 mod sysctl;
@@ -36,6 +37,7 @@ mod threaded_napi;
 
 pub use error::{Refusal, TuningError};
 pub use outcome::{Applied, ChangeId, Outcome, Outlook, Permission, Risk, Undone};
+pub use script::{Script, script};
 pub use undo::{pending, undo, undo_below};
 
 use journal::{Entry, Journal};

@@ -85,6 +85,10 @@ impl Adjustable for BigTcp {
         vec![format!("{link} {words}")]
     }
 
+    fn exact_of(&self, shown: &str) -> Option<String> {
+        shown.parse::<u32>().is_ok().then(|| format!("{} {shown} {} {shown}", NAMES[0], NAMES[1]))
+    }
+
     fn risks(&self) -> &'static [Risk] {
         &[]
     }

@@ -36,6 +36,11 @@ pub(super) trait Adjustable: Debug + Send {
     /// Shell commands that write a value that [`Value::exact`] was.
     fn undo_commands(&self, exact: &str) -> Vec<String>;
 
+    /// What [`Value::exact`] is for a value that a captured host shows; none: it cannot be told.
+    fn exact_of(&self, shown: &str) -> Option<String> {
+        Some(shown.to_owned())
+    }
+
     /// What the change may disturb.
     fn risks(&self) -> &'static [Risk] {
         &[]

@@ -87,6 +87,10 @@ impl Adjustable for Features {
         states(exact).map(command).collect()
     }
 
+    fn exact_of(&self, shown: &str) -> Option<String> {
+        matches!(shown, "on" | "off").then(|| format!("{}={shown}", self.name))
+    }
+
     fn risks(&self) -> &'static [Risk] {
         // Drivers of which a feature changes the rings reset the device.
         &[Risk::LinkReset]

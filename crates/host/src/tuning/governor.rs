@@ -85,6 +85,11 @@ impl Adjustable for Governor {
         words(exact).map(command).collect()
     }
 
+    /// The policies are not told.
+    fn exact_of(&self, _shown: &str) -> Option<String> {
+        None
+    }
+
     fn risks(&self) -> &'static [Risk] {
         &[Risk::WholeHost]
     }

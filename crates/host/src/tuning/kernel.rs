@@ -20,7 +20,8 @@ use crate::Tree;
 #[derive(Debug)]
 pub(super) struct Kernel {
     tree: Tree,
-    root: PathBuf,
+    /// Where files are written; none: nowhere.
+    root: Option<PathBuf>,
     /// Inode number of the network namespace; none: there is only a copy of files.
     namespace: Option<u64>,
 }
@@ -29,12 +30,17 @@ impl Kernel {
     /// The running kernel, in the network namespace of the calling thread.
     pub(super) fn live() -> Result<Self, TuningError> {
         let namespace = Some(own_namespace().map_err(TuningError::Kernel)?);
-        Ok(Self { tree: Tree::live(), root: PathBuf::from("/"), namespace })
+        Ok(Self { tree: Tree::live(), root: Some(PathBuf::from("/")), namespace })
     }
 
     /// A copy of the files of a host below a directory.
     pub(super) fn below(root: &Path) -> Self {
-        Self { tree: Tree::captured(root), root: root.to_owned(), namespace: None }
+        Self { tree: Tree::captured(root), root: Some(root.to_owned()), namespace: None }
+    }
+
+    /// The files of a captured host, which are only read.
+    pub(super) fn of_tree(tree: Tree) -> Self {
+        Self { tree, root: None, namespace: None }
     }
 
     /// Where changes are made.
@@ -50,7 +56,8 @@ impl Kernel {
 
     /// Writes a file of the kernel in one write(2), as it takes values.
     pub(super) fn write(&self, path: &str, value: &str) -> io::Result<()> {
-        let mut file = fs::OpenOptions::new().write(true).open(self.root.join(path))?;
+        let root = self.root.as_ref().ok_or(io::ErrorKind::ReadOnlyFilesystem)?;
+        let mut file = fs::OpenOptions::new().write(true).open(root.join(path))?;
         if self.namespace.is_none() {
             // A file of the kernel has no length; a copy has.
             file.set_len(0)?;
@@ -60,7 +67,8 @@ impl Kernel {
 
     /// Whether the owner of a file may write it: the kernel says so of files that take values.
     pub(super) fn is_writable(&self, path: &str) -> bool {
-        let metadata = fs::metadata(self.root.join(path));
+        let Some(root) = &self.root else { return true };
+        let metadata = fs::metadata(root.join(path));
         metadata.is_ok_and(|metadata| metadata.permissions().mode() & 0o200 != 0)
     }
 
@@ -147,7 +155,10 @@ impl Kernel {
     }
 
     fn require_live(&self) -> io::Result<()> {
-        if self.is_live() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
+        if self.is_live() {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::Unsupported, "a captured host does not tell it"))
     }
 }
 

@@ -102,6 +102,10 @@ impl Adjustable for LinkMode {
         vec![setting.to_string()]
     }
 
+    fn exact_of(&self, shown: &str) -> Option<String> {
+        matches!(shown, "on" | "off").then(|| format!("autoneg={shown}"))
+    }
+
     fn risks(&self) -> &'static [Risk] {
         &[Risk::LinkReset, Risk::CutsConnection]
     }

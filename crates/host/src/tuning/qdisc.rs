@@ -93,6 +93,11 @@ impl Adjustable for Qdisc {
         vec![command.trim_end().to_owned()]
     }
 
+    /// Its parameters are not told.
+    fn exact_of(&self, _shown: &str) -> Option<String> {
+        None
+    }
+
     fn interface(&self) -> Option<&str> {
         Some(&self.interface)
     }

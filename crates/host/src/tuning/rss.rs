@@ -97,6 +97,12 @@ impl Adjustable for RssQueues {
         }
     }
 
+    /// As `equal` would make it.
+    fn exact_of(&self, shown: &str) -> Option<String> {
+        let queues = (0..shown.parse().ok()?).map(|queue: u32| queue.to_string());
+        Some(queues.collect::<Vec<_>>().join(" "))
+    }
+
     fn risks(&self) -> &'static [Risk] {
         &[]
     }

@@ -11,20 +11,26 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use lab::{Link, LinkSpec};
-use linerate_host::tuning::{Applied, Outcome as Undoing, Refusal, Tuning, TuningError, undo};
+use linerate_host::tuning::{Applied, Outcome as Undoing, Refusal, Tuning, TuningError};
 use measurement::remedy::Setting;
 
-#[path = "../../lab/tests/harness/mod.rs"]
+mod crash;
+#[path = "../../../lab/tests/harness/mod.rs"]
 mod harness;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn main() -> std::process::ExitCode {
+    if let Some(directory) = std::env::var_os(crash::DIRECTORY) {
+        return crash::change(directory.as_ref());
+    }
     harness::run(&[
         ("a_variable_is_set_and_restored", a_variable_is_set_and_restored),
         ("a_feature_is_set_and_restored", a_feature_is_set_and_restored),
         ("an_mtu_is_set_and_restored", an_mtu_is_set_and_restored),
-        ("what_was_killed_is_undone", what_was_killed_is_undone),
+        ("what_was_killed_is_undone", crash::what_was_killed_is_undone),
+        ("a_journal_cut_at_any_byte_undoes", crash::a_journal_cut_at_any_byte_undoes),
+        ("kills_at_random_instants_are_undone", crash::kills_at_random_instants_are_undone),
         ("queues_are_steered_and_restored", queues_are_steered_and_restored),
         ("sizes_of_a_link_are_set_and_restored", sizes_of_a_link_are_set_and_restored),
         ("a_device_is_set_and_restored", a_device_is_set_and_restored),
@@ -74,34 +80,6 @@ fn an_mtu_is_set_and_restored() -> Outcome {
         let setting = "ip link set dev near0 mtu 4000000".parse()?;
         let error = place.open()?.apply(&setting).expect_err("beyond what veth takes");
         assert!(matches!(error, TuningError::Apply { .. }), "{error}");
-        Ok(())
-    })
-}
-
-fn what_was_killed_is_undone() -> Outcome {
-    Place::create()?.run(|place| {
-        let before = state()?;
-        let settings = ["ip link set dev near0 mtu 9000", "ethtool -K near0 gro on"];
-        let mut tuning = place.open()?;
-        for setting in settings {
-            tuning.apply(&setting.parse()?)?;
-        }
-        let busy = Tuning::open(&place.directory).expect_err("one is open");
-        assert!(matches!(busy, TuningError::Busy { .. }), "{busy}");
-        // As after SIGKILL: the lock is gone, and nothing else.
-        let copy = std::fs::read(place.directory.join("tuning.journal"))?;
-        drop(tuning);
-        let journal = place.directory.join("tuning.journal");
-        for setting in settings {
-            run_tool(setting)?;
-        }
-        std::fs::write(&journal, copy)?;
-        let unfinished = Tuning::open(&place.directory).expect_err("unfinished");
-        assert!(unfinished.to_string().contains("type linerate undo"), "{unfinished}");
-        let undone = undo(&place.directory)?;
-        assert!(matches!(undone[0].outcome, Undoing::Restored { .. }), "{undone:?}");
-        assert_eq!((undone.len(), state()?), (2, before));
-        assert!(undo(&place.directory)?.is_empty() && !journal.exists());
         Ok(())
     })
 }
