@@ -25,3 +25,4 @@ pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod sweep;
 pub(crate) mod test;
+pub(crate) mod undo;

@@ -49,6 +49,7 @@ mod store;
 mod sweep;
 pub(crate) mod sweep_axis;
 mod test;
+mod undo;
 mod values;
 mod width;
 
@@ -81,6 +82,7 @@ pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
 pub(crate) use sweep::SweepFlags;
 pub(crate) use test::TestFlags;
+pub(crate) use undo::UndoFlags;
 
 /// Measures a network path, names what limits it, and says whether to trust the number. The other
 /// end is another linerate or any iperf3.
@@ -259,6 +261,8 @@ pub(crate) enum Command {
     Host(HostFlags),
     /// Write what this host has to a file, to look at it elsewhere
     Capture(CaptureFlags),
+    /// Restore settings that a killed linerate has left changed
+    Undo(UndoFlags),
     /// Calculate packets, pages, segments and goodput, without measuring
     Calc(CalcFlags),
     /// Do what iperf3 would do with these arguments, in its words

@@ -88,6 +88,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Export(flags) => commands::kept::export(&flags),
         Command::Host(flags) => commands::host::run(&flags),
         Command::Capture(flags) => commands::capture::run(&flags),
+        Command::Undo(flags) => commands::undo::run(&flags),
         Command::Calc(flags) => commands::calc::run(&flags),
         Command::Iperf3 { arguments } => Ok(commands::iperf3::run(arguments)),
         Command::Completions { shell, name } => commands::completions::run(shell, &name),

@@ -389,6 +389,7 @@ fn help_is_for_people() {
         "explain",
         "host",
         "capture",
+        "undo",
         "completions",
         "man",
     ] {

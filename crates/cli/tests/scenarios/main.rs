@@ -36,3 +36,4 @@ mod several;
 mod siege;
 mod support;
 mod sweep;
+mod undo;

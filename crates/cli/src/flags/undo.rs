@@ -1,0 +1,32 @@
+//! Flags of `undo`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::BoolishValueParser;
+
+/// Restores the settings that a killed linerate has left changed on this host, by its journal: the
+/// latest change first. Changes that were kept stay.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct UndoFlags {
+    /// Print the commands that would restore the settings, and restore nothing
+    #[arg(long, env = "LINERATE_DRY_RUN", value_parser = BoolishValueParser::new())]
+    pub(crate) dry_run: bool,
+    /// Directory of the journal
+    #[arg(
+        long,
+        default_value = host::tuning::DIRECTORY,
+        env = "LINERATE_STATE",
+        value_name = "DIR"
+    )]
+    pub(crate) state: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linerate undo --dry-run       what would be restored
+  linerate undo
+
+It needs root, and may be repeated. Exit code 1: a setting could not be restored, and is still
+in the journal.";
