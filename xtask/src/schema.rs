@@ -34,7 +34,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     generated::check(root, &files(), "schema")
 }
 
-fn files() -> [File; 7] {
+fn files() -> [File; 8] {
     [
         file("docs/schema/ab.json", measurement::schema::ab()),
         file("docs/schema/ladder.json", measurement::schema::ladder()),
@@ -43,6 +43,7 @@ fn files() -> [File; 7] {
         file("docs/schema/search.json", measurement::schema::search()),
         file("docs/schema/search-stream.json", measurement::schema::search_event()),
         file("docs/schema/stream.json", measurement::schema::run_event()),
+        file("docs/schema/tune.json", measurement::schema::tune()),
     ]
 }
 
@@ -79,6 +80,7 @@ mod tests {
             "SearchRecord",
             "SearchEvent",
             "RunEvent",
+            "TuneRecord",
         ];
         assert_eq!(titles, names);
     }

@@ -48,6 +48,7 @@ mod seconds;
 mod settings;
 mod stream;
 mod transport;
+pub mod tune;
 pub mod units;
 mod values;
 pub mod verdict;
@@ -85,6 +86,9 @@ pub use sample::{Interval, Sample, StreamCounters, StreamSample, TcpSample, UdpS
 pub use search::{
     GoalEnd, GoalResult, SearchEvent, SearchGoal, SearchLimit, SearchRecord, SearchTrial,
     TrialPurpose,
+};
+pub use tune::{
+    Attempt, AttemptOutcome, Metric, MetricChange, MetricsComparison, TriedChange, TuneRecord,
 };
 pub use units::{BitRate, ByteSize, PerSecond, Timestamp};
 pub use verdict::{Attribution, Certainty, Conclusion, Verdict, Work};

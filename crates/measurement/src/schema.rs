@@ -13,6 +13,7 @@ use crate::remedy::Setting;
 use crate::rule::RuleId;
 use crate::run_event::RunEvent;
 use crate::search::{SearchEvent, SearchRecord};
+use crate::tune::TuneRecord;
 
 /// JSON Schema of [`TestRecord`].
 pub fn record() -> serde_json::Value {
@@ -47,6 +48,11 @@ pub fn search() -> serde_json::Value {
 /// JSON Schema of [`SearchEvent`], a line of the output format `json-stream` of a search.
 pub fn search_event() -> serde_json::Value {
     schemars::schema_for!(SearchEvent<'_>).to_value()
+}
+
+/// JSON Schema of [`TuneRecord`].
+pub fn tune() -> serde_json::Value {
+    schemars::schema_for!(TuneRecord).to_value()
 }
 
 /// Types that are strings in JSON: a list of all rules, engines or settings in the schema would
