@@ -5,6 +5,7 @@
 //! Seconds of one run are no runs: they depend on each other.
 
 mod effect;
+mod metrics;
 mod pairs;
 mod sequential;
 mod settings;
@@ -18,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use measurement::comparison::{Comparison, EffectSize, Method, RowComparison, Side};
 use measurement::{Figure, Quantity, Stamp, TestRecord};
 
+pub use metrics::{Metrics, compare_metrics, metrics};
 pub use sequential::{AB_CONFIDENCE, Look, mean_rate, remarks};
 pub use versions::{Point, by_version};
 
