@@ -11,6 +11,8 @@ mod judge;
 mod ladder;
 mod runner;
 pub mod search;
+mod tune;
+mod tuner;
 
 pub use analysis::Requirements;
 pub use analysis::comparison::{
@@ -24,3 +26,5 @@ pub use judge::{attribute, judge, judge_together, load_curves};
 pub use ladder::Ladder;
 pub use runner::{ObservedHost, Results, Runner};
 pub use search::{Next, Purpose, Row, RowRate, Search, Task, Trial};
+pub use tune::{Answer, Tune, Tuned};
+pub use tuner::{Outlook, Tuner};

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
+use measurement::remedy::Setting;
 use measurement::{RecordSet, TestRecord};
 use session::SessionError;
 use session::client::{Request, Watching};
 
 use crate::event::{Event, Forward, Monitor};
 use crate::search::{self, Next, Purpose, Row, RowRate, Search, Task, Trial};
+use crate::tuner::Tuner;
 
 mod companion;
 mod observed;
@@ -30,6 +32,8 @@ pub struct Runner<'a> {
     pub interrupts: Option<&'a StopSignals>,
     /// Receiver of the events of all tests.
     pub monitor: &'a mut dyn Monitor,
+    /// Makes the settings of rows; none: no row has settings.
+    pub tuner: Option<&'a mut dyn Tuner>,
 }
 
 /// Results of a [`Search`]: judged records, the error that ended it early, if one did, and the
@@ -52,7 +56,7 @@ impl<'a> Runner<'a> {
         interrupts: Option<&'a StopSignals>,
         monitor: &'a mut dyn Monitor,
     ) -> Self {
-        Self { request, observed: Vec::new(), interrupts, monitor }
+        Self { request, observed: Vec::new(), interrupts, monitor, tuner: None }
     }
 
     /// Runs one test. A test for a result is judged; a trial is not.
@@ -94,8 +98,18 @@ impl<'a> Runner<'a> {
         let is_others = is_first && task.purpose.is_result();
         let patience = if is_others { Duration::ZERO } else { TURNAROUND };
         let begun = linux::clock::monotonic();
-        let result = self.run_patiently(&task, patience);
+        let result =
+            self.set(&task.row.settings).and_then(|()| self.run_patiently(&task, patience));
         Trial { task, result, took: linux::clock::monotonic().saturating_sub(begun) }
+    }
+
+    /// Makes settings of this host, in place of those that the last call made.
+    pub(crate) fn set(&mut self, settings: &[Setting]) -> Result<(), SessionError> {
+        match &mut self.tuner {
+            Some(tuner) => tuner.set(settings).map_err(SessionError::Setting),
+            None if settings.is_empty() => Ok(()),
+            None => Err(SessionError::Setting("nothing makes the settings of tests".to_owned())),
+        }
     }
 
     fn run_patiently(

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
+use measurement::remedy::Setting;
 use measurement::{RateSearch, RecordSet, TestPlan, TestRecord, Transport};
 use session::SessionError;
 use session::client::Watching;
@@ -78,6 +79,9 @@ pub struct Row {
     /// CPUs to which the workers of this host are pinned, in place of those of the request; empty:
     /// they are not pinned. None: those of the request.
     pub cpus: Option<Vec<usize>>,
+    /// Settings of this host that are in effect while the row runs, beside its own ones; a
+    /// [`Tuner`](crate::Tuner) makes them.
+    pub settings: Vec<Setting>,
 }
 
 /// Where the rate of a row comes from.
@@ -133,7 +137,7 @@ pub struct Trial {
 impl Row {
     /// A row with this plan, without a probe of the round-trip time.
     pub const fn of_plan(plan: TestPlan) -> Self {
-        Self { plan, rate: RowRate::Planned, probe_every: None, cpus: None }
+        Self { plan, rate: RowRate::Planned, probe_every: None, cpus: None, settings: Vec::new() }
     }
 
     /// The same row, whose rate trials are to find: UDP without a rate.

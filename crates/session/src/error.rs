@@ -125,6 +125,10 @@ pub enum SessionError {
         /// Error of the protocol.
         error: ProtocolError,
     },
+    /// A setting of this host that the test is to run with is not in effect; the reason in one
+    /// sentence.
+    #[error("{0}")]
+    Setting(String),
     /// The kernel set smaller socket buffers than requested.
     #[error(
         "asked for a socket buffer of {}, the kernel gave {}: raise net.core.rmem_max and \

@@ -1,14 +1,14 @@
 //! Two rows in turn, pair by pair, until what they show is decided.
 
-use analysis::comparison::Look;
+use analysis::comparison::{Look, Metrics, metrics};
 use measurement::outcome::Ending;
-use measurement::{AbRule, RecordSet, Stamp, TestRecord};
+use measurement::{AbRule, Metric, RecordSet, Stamp, TestRecord};
 use session::client::Watching;
 
 use super::sweep::ends_all;
 use super::{Next, Purpose, Row, Search, Task, Trial, results};
 
-/// A search for the difference of two rows, A and B. It runs both in pairs whose order is drawn by
+/// A search for the difference of two rows, A and B, in their rates or another [`Metric`]. It runs both in pairs whose order is drawn by
 /// lot, after a trial of each that warms up, and ends as `analysis::comparison::Look` says. A pair of
 /// which a run failed or is INVALID is measured again.
 #[derive(Clone, Debug)]
@@ -16,8 +16,11 @@ pub struct Alternate {
     rows: [Row; 2],
     rule: AbRule,
     seed: u64,
+    metric: Metric,
     /// Pairs so far.
     pairs: Pairs,
+    /// All metrics of the pairs that count.
+    metrics: Vec<(Metrics, Metrics)>,
     /// Sides of the results that have a record.
     sides: Vec<Side>,
 }
@@ -32,7 +35,8 @@ enum Side {
 /// The runs of the pairs of an [`Alternate`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pairs {
-    /// Rates of A and B of the pairs that count, in bit/s.
+    /// Rates of A and B of the pairs that count, in bit/s; of another metric the values, or their
+    /// inverses where less is better.
     pub counting: Vec<(f64, f64)>,
     /// Pairs that do not count.
     pub left_out: u32,
@@ -42,7 +46,21 @@ impl Alternate {
     /// A search by `rule` for the difference of A and B, whose order is that of `seed`.
     pub const fn new(rows: [Row; 2], rule: AbRule, seed: u64) -> Self {
         let pairs = Pairs { counting: Vec::new(), left_out: 0 };
-        Self { rows, rule, seed, pairs, sides: Vec::new() }
+        Self {
+            rows,
+            rule,
+            seed,
+            metric: Metric::Throughput,
+            pairs,
+            metrics: Vec::new(),
+            sides: Vec::new(),
+        }
+    }
+
+    /// The same search for the difference in another metric than the rate.
+    #[must_use]
+    pub fn by(self, metric: Metric) -> Self {
+        Self { metric, ..self }
     }
 
     /// Whether B is the first of a pair.
@@ -61,6 +79,24 @@ impl Alternate {
         &self.pairs
     }
 
+    /// All metrics of A and B of the pairs that count.
+    pub fn metrics(&self) -> &[(Metrics, Metrics)] {
+        &self.metrics
+    }
+
+    /// Whether the pairs decide that B is better or worse, or how.
+    pub fn look(&self) -> Look {
+        Look::at(&self.pairs.counting, &self.rule)
+    }
+
+    /// Metrics of a run that counts, and the value by which it is compared: more is better.
+    fn counting(&self, record: &TestRecord) -> Option<(f64, Metrics)> {
+        let is_invalid = record.judgement.as_ref().is_some_and(|it| it.stamp == Stamp::Invalid);
+        let counts = record.outcome.ending == Ending::Completed && !is_invalid;
+        let metrics = counts.then(|| metrics(record))?;
+        Some((self.metric.gain(*metrics.get(&self.metric)?), metrics))
+    }
+
     /// Takes in what a pair gave, once both of its runs have ended.
     fn take_in(&mut self, done: &[Trial]) {
         let results: Vec<_> = results(done).map(|trial| trial.result.as_ref().ok()).collect();
@@ -68,10 +104,11 @@ impl Alternate {
         self.sides = sides.map(|(place, _)| self.side(place)).collect();
         let seen = self.pairs.counting.len() + self.pairs.left_out as usize;
         for (place, two) in results.chunks_exact(2).enumerate().skip(seen) {
-            let [first, second] = [two[0], two[1]].map(|record| record.and_then(counting));
+            let [first, second] = [two[0], two[1]].map(|it| it.and_then(|it| self.counting(it)));
             match (first, second, self.side(2 * place)) {
                 (Some(a), Some(b), Side::A) | (Some(b), Some(a), Side::B) => {
-                    self.pairs.counting.push((a, b));
+                    self.pairs.counting.push((a.0, b.0));
+                    self.metrics.push((a.1, b.1));
                 }
                 _ => self.pairs.left_out += 1,
             }
@@ -112,14 +149,6 @@ impl Search for Alternate {
             record.tags.insert(AB.to_owned(), format!("{side:?}"));
         }
     }
-}
-
-/// The rate of a run that counts, in bit/s; none: it does not.
-fn counting(record: &TestRecord) -> Option<f64> {
-    let is_invalid = record.judgement.as_ref().is_some_and(|it| it.stamp == Stamp::Invalid);
-    let counts = record.outcome.ending == Ending::Completed && !is_invalid;
-    let rate = record.outcome.rate().filter(|_| counts)?.bits_per_second();
-    (rate > 0).then_some(rate as f64)
 }
 
 /// The label of a record for its side, A or B.

@@ -87,6 +87,7 @@ pub(super) fn ends_all(trial: &Trial) -> bool {
                 || matches!(
                     error,
                     SessionError::Interrupted
+                        | SessionError::Setting(_)
                         | SessionError::Resolve { .. }
                         | SessionError::BindFamily { .. }
                         | SessionError::Connect { .. }

@@ -1,0 +1,281 @@
+//! Tunes this host for a test ([`Tune`]): the verdict on it names changes, each of which is compared
+//! with the settings before it, and stays in effect if it helps. It decides nothing about how
+//! settings are made, which is a matter of a [`Tuner`](crate::Tuner).
+
+mod candidate;
+
+use std::collections::BTreeSet;
+
+use measurement::outcome::Ending;
+use measurement::remedy::Setting;
+use measurement::tune::{Attempt, AttemptOutcome, MetricsComparison, TriedChange};
+use measurement::verdict::Finding;
+use measurement::{AbRule, Metric, Stamp, TestRecord};
+use session::SessionError;
+
+use self::candidate::Candidate;
+use crate::runner::{Results, Runner};
+use crate::search::{Alternate, Repeat, Row};
+
+/// A tuning of this host for one row.
+#[derive(Clone, Debug)]
+pub struct Tune {
+    /// The row before any change.
+    pub row: Row,
+    /// The metric that is to become better.
+    pub goal: Metric,
+    /// When a comparison ends.
+    pub rule: AbRule,
+    /// Loss of another metric above which a change is undone, as a share.
+    pub guard: f64,
+    /// Seed of the order of the tests.
+    pub seed: u64,
+    /// Findings whose changes are tried, at most.
+    pub most_attempts: usize,
+}
+
+/// Whether changes may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// They may be made.
+    Yes,
+    /// They are left out, for this reason: a sentence without a full stop.
+    No(&'static str),
+    /// The tuning ends.
+    Stop,
+}
+
+/// What came of a [`Tune`].
+#[derive(Debug, Default)]
+pub struct Tuned {
+    /// Verdict on the first test; none: no test has one.
+    pub verdict: Option<String>,
+    /// The changes that verdicts named, in the order in which they were tried.
+    pub attempts: Vec<Attempt>,
+    /// The row before any change against that with all changes that helped.
+    pub check: Option<MetricsComparison>,
+    /// The changes that are in effect now, options of the test among them; the settings were made
+    /// last by the [`Tuner`](crate::Tuner).
+    pub kept: Vec<TriedChange>,
+    /// Judged records of all tests.
+    pub records: Vec<TestRecord>,
+    /// Error that ended the tuning; none: it ran to its end.
+    pub error: Option<SessionError>,
+}
+
+impl Tune {
+    /// Runs the tuning. `ask` is asked before changes of a finding are tried for the first time.
+    ///
+    /// At its end those settings are in effect whose changes helped, each by itself and, in a last
+    /// comparison, all together; after an error none.
+    pub fn run(
+        &self,
+        runner: &mut Runner<'_>,
+        ask: &mut dyn FnMut(&Finding, &[TriedChange]) -> Answer,
+    ) -> Tuned {
+        let mut course = Course {
+            tune: self,
+            runner,
+            ask,
+            row: self.row.clone(),
+            helped: Vec::new(),
+            seen: BTreeSet::new(),
+            tuned: Tuned::default(),
+        };
+        let ended = course.run();
+        let Course { runner, helped, row, mut tuned, .. } = course;
+        let helps = tuned.check.as_ref().is_some_and(MetricsComparison::helps);
+        let wanted: &[Setting] = if helps && ended.is_ok() { &row.settings } else { &[] };
+        let settled = runner.set(wanted);
+        if ended.is_ok() && settled.is_ok() && helps {
+            tuned.kept = helped;
+        }
+        tuned.error = ended.and(settled).err();
+        tuned
+    }
+}
+
+/// A tuning under way.
+struct Course<'t, 'r, 'a> {
+    tune: &'t Tune,
+    runner: &'r mut Runner<'a>,
+    ask: &'t mut dyn FnMut(&Finding, &[TriedChange]) -> Answer,
+    /// The row with all changes that helped so far.
+    row: Row,
+    /// These changes.
+    helped: Vec<TriedChange>,
+    /// Changes that were tried or refused.
+    seen: BTreeSet<String>,
+    tuned: Tuned,
+}
+
+impl Course<'_, '_, '_> {
+    /// Tries changes until a verdict names no further one, and checks what helped.
+    fn run(&mut self) -> Result<(), SessionError> {
+        loop {
+            let findings = self.findings()?;
+            if !self.try_in_turn(&findings)? {
+                break;
+            }
+        }
+        if !self.helped.is_empty() {
+            let rows = [self.tune.row.clone(), self.row.clone()];
+            self.tuned.check = Some(self.compare(rows, "check")?);
+        }
+        Ok(())
+    }
+
+    /// What the verdict on a test with the changes so far finds.
+    fn findings(&mut self) -> Result<Vec<Finding>, SessionError> {
+        let mut findings = Vec::new();
+        for _ in 0..MOST_VERDICTS {
+            let results = self.runner.search(&mut Repeat::once(vec![self.row.clone()]));
+            let verdict = results.records.records.last().and_then(|it| it.judgement.clone());
+            self.take(results, "verdict")?;
+            let Some(judgement) = verdict else { continue };
+            let is_valid = judgement.stamp != Stamp::Invalid;
+            if let Some(verdict) = judgement.verdict {
+                self.tuned.verdict.get_or_insert(verdict.sentence);
+                findings = verdict.findings;
+            }
+            if is_valid {
+                break;
+            }
+        }
+        Ok(findings)
+    }
+
+    /// Tries changes until some of them help; whether they do, or the host has to be judged anew.
+    fn try_in_turn(&mut self, findings: &[Finding]) -> Result<bool, SessionError> {
+        for finding in findings {
+            let is_new = Candidate::key(finding).is_some_and(|key| self.seen.insert(key));
+            if !is_new {
+                continue;
+            }
+            if self.tried() >= self.tune.most_attempts {
+                return Ok(false);
+            }
+            let candidate = match self.candidate(finding) {
+                Ok(candidate) => candidate,
+                Err(reason) => {
+                    let changes = finding.remedy.changes.iter().cloned();
+                    self.leave_out(finding, changes.map(TriedChange::not_made).collect(), reason);
+                    continue;
+                }
+            };
+            match (self.ask)(finding, &candidate.changes) {
+                Answer::Yes => {}
+                Answer::No(reason) => {
+                    self.leave_out(finding, candidate.changes, reason.to_owned());
+                    continue;
+                }
+                Answer::Stop => return Err(SessionError::Interrupted),
+            }
+            if self.attempt(finding, candidate)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Attempts that took tests.
+    fn tried(&self) -> usize {
+        let is_tried = |attempt: &&Attempt| attempt.outcome != AttemptOutcome::NotTried;
+        self.tuned.attempts.iter().filter(is_tried).count()
+    }
+
+    /// The changes of a finding that can be made here.
+    fn candidate(&mut self, finding: &Finding) -> Result<Candidate, String> {
+        let tuner = self.runner.tuner.as_deref_mut().ok_or("settings are not changed here")?;
+        Candidate::of(finding, &self.row, tuner)
+    }
+
+    fn leave_out(&mut self, finding: &Finding, changes: Vec<TriedChange>, reason: String) {
+        self.tuned.attempts.push(Attempt {
+            rule: finding.rule,
+            finding: finding.text.clone(),
+            changes,
+            outcome: AttemptOutcome::NotTried,
+            reason: Some(reason),
+            comparison: None,
+        });
+    }
+
+    /// Compares tests without and with changes. Whether the host has to be judged anew: they help,
+    /// or tests failed with them.
+    fn attempt(&mut self, finding: &Finding, candidate: Candidate) -> Result<bool, SessionError> {
+        let label = (self.tried() + 1).to_string();
+        let rows = [self.row.clone(), candidate.row.clone()];
+        let compared = self.compare(rows, &label);
+        let changes: Vec<_> =
+            candidate.changes.into_iter().map(|change| self.read_back(change)).collect();
+        // What cut the connection was undone meanwhile, and the tuner says so.
+        let settings = self.row.settings.clone();
+        let settled = self.runner.set(&settings);
+        let (comparison, reason) = match (compared, settled) {
+            (Err(SessionError::Interrupted), _) => return Err(SessionError::Interrupted),
+            (_, Err(error)) | (Err(error), _) => (None, Some(error.to_string())),
+            (Ok(comparison), Ok(())) => (Some(comparison), None),
+        };
+        let helps = comparison.as_ref().is_some_and(MetricsComparison::helps);
+        self.tuned.attempts.push(Attempt {
+            rule: finding.rule,
+            finding: finding.text.clone(),
+            changes: changes.clone(),
+            outcome: if helps { AttemptOutcome::Helped } else { AttemptOutcome::Undone },
+            reason,
+            comparison,
+        });
+        if helps {
+            self.row = candidate.row;
+            self.helped.extend(changes);
+            return Ok(true);
+        }
+        let failed = self.tuned.attempts.last().is_some_and(|it| it.comparison.is_none());
+        Ok(failed)
+    }
+
+    fn read_back(&self, change: TriedChange) -> TriedChange {
+        let tuner = self.runner.tuner.as_deref();
+        let effective = tuner.and_then(|tuner| tuner.effective(&change.change.setting));
+        TriedChange { effective, ..change }
+    }
+
+    /// Tests of two rows in turn.
+    fn compare(&mut self, rows: [Row; 2], label: &str) -> Result<MetricsComparison, SessionError> {
+        let Tune { goal, rule, guard, seed, .. } = *self.tune;
+        let seed = seed.wrapping_add(self.tuned.attempts.len() as u64);
+        let mut search = Alternate::new(rows, rule, seed).by(goal);
+        let results = self.runner.search(&mut search);
+        self.take(results, label)?;
+        let pairs = search.pairs();
+        Ok(MetricsComparison {
+            pairs: u32::try_from(pairs.counting.len()).unwrap_or(u32::MAX),
+            repeated: pairs.left_out,
+            finding: search.look().finding,
+            metrics: analysis::comparison::compare_metrics(search.metrics(), goal, &rule, guard),
+        })
+    }
+
+    /// Keeps the records of tests, with a label for what they were made for.
+    fn take(&mut self, results: Results, label: &str) -> Result<(), SessionError> {
+        let Results { records, error, .. } = results;
+        let mut records = records.records;
+        for record in &mut records {
+            record.tags.insert(TUNE.to_owned(), label.to_owned());
+        }
+        let is_cut = |record: &TestRecord| record.outcome.ending == Ending::Interrupted;
+        let was_interrupted = records.last().is_some_and(is_cut);
+        self.tuned.records.extend(records);
+        match error {
+            Some(error) => Err(error),
+            None if was_interrupted => Err(SessionError::Interrupted),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The label of a record for what it was made for: `verdict`, the number of an attempt, `check`.
+const TUNE: &str = "tune";
+/// Tests for one verdict, of which an INVALID one is repeated.
+const MOST_VERDICTS: u32 = 3;

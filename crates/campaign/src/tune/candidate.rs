@@ -1,0 +1,229 @@
+//! Changes of a finding that can be tried ([`Candidate`]): settings of this host, and options of the
+//! test.
+
+use measurement::host::Role;
+use measurement::plan::PlanDraft;
+use measurement::remedy::{self, Change, Setting};
+use measurement::tune::TriedChange;
+use measurement::verdict::Finding;
+use measurement::{Pacing, TestPlan};
+
+use crate::search::Row;
+use crate::tuner::Tuner;
+
+/// Changes that are tried together.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Candidate {
+    /// The changes, with the current values.
+    pub(super) changes: Vec<TriedChange>,
+    /// The row with them.
+    pub(super) row: Row,
+}
+
+impl Candidate {
+    /// By what changes are told from others that were tried; none: the finding has no change, or
+    /// one that is no tuning.
+    pub(super) fn key(finding: &Finding) -> Option<String> {
+        let changes = &finding.remedy.changes;
+        let is_longer = |change: &Change| matches!(change.setting, Setting::Seconds(_));
+        if changes.is_empty() || changes.iter().any(is_longer) {
+            return None;
+        }
+        let one = |change: &Change| format!("{:?} {}", change.host, change.setting);
+        Some(changes.iter().map(one).collect::<Vec<_>>().join("; "))
+    }
+
+    /// The changes of a finding that can be made here, on top of those that `row` has.
+    ///
+    /// # Errors
+    /// Why none is to be tried: a sentence without a full stop.
+    pub(super) fn of(finding: &Finding, row: &Row, tuner: &mut dyn Tuner) -> Result<Self, String> {
+        let all = finding.remedy.changes.iter();
+        let own: Vec<_> = all.filter(|change| change.host == Role::Here).collect();
+        if own.is_empty() {
+            return Err(elsewhere(finding));
+        }
+        let mut candidate = Self { changes: Vec::new(), row: row.clone() };
+        for change in own {
+            candidate.add(change, tuner)?;
+        }
+        if candidate.changes.is_empty() {
+            return Err("it is in effect already".to_owned());
+        }
+        Ok(candidate)
+    }
+
+    /// Adds a change, unless it is in effect already.
+    fn add(&mut self, change: &Change, tuner: &mut dyn Tuner) -> Result<(), String> {
+        if change.setting.is_option() {
+            self.row.plan = with_option(&self.row.plan, &change.setting)?;
+            self.changes.push(TriedChange::not_made(change.clone()));
+            return Ok(());
+        }
+        let outlook = tuner.look(&change.setting)?;
+        if !outlook.is_in_effect {
+            let settings = &mut self.row.settings;
+            settings.retain(|other| target(other) != target(&change.setting));
+            settings.push(change.setting.clone());
+            self.changes.push(TriedChange {
+                undo: outlook.undo,
+                ..TriedChange::not_made(change.clone().replacing(outlook.current))
+            });
+        }
+        Ok(())
+    }
+}
+
+/// What a setting is a value of: its command without the value.
+fn target(setting: &Setting) -> String {
+    let command = setting.to_string();
+    let (first, last) = match setting {
+        Setting::Sysctl { .. } => command.split_once('='),
+        _ => command.rsplit_once(' '),
+    }
+    .unwrap_or((&command, ""));
+    // A file is the last word, and not the value.
+    if first.starts_with("echo ") { last.to_owned() } else { first.to_owned() }
+}
+
+/// Whose setting it is.
+fn elsewhere(finding: &Finding) -> String {
+    let host = finding.remedy.changes.first().map(|change| &change.host);
+    match host {
+        Some(Role::Observed(name)) => format!("it is a setting of {name}: run linerate tune there"),
+        _ => "it is a setting of the server: run linerate tune there".to_owned(),
+    }
+}
+
+/// A plan with an option in place of the one that it has.
+fn with_option(plan: &TestPlan, option: &Setting) -> Result<TestPlan, String> {
+    let mut draft = PlanDraft::from(plan.clone());
+    match option {
+        Setting::Length(bytes) => draft.options.block = Some(*bytes),
+        Setting::SegmentSize(bytes) => draft.options.mss = Some(*bytes),
+        Setting::Window(bytes) => draft.options.window = Some(*bytes),
+        Setting::Streams(count) => draft.streams = *count,
+        Setting::Pacing(remedy::Pacing::Even) => draft.options.pacing = Pacing::Even,
+        Setting::Pacing(remedy::Pacing::Smooth) => draft.options.pacing = Pacing::Smooth,
+        other => return Err(format!("{other} is no option that a test can change")),
+    }
+    draft.check().map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use measurement::plan::PlanDraft;
+    use measurement::remedy::{CpuMask, Remedy, Switch};
+    use measurement::{ByteSize, Certainty, Direction, Effect, RuleId, Transport};
+
+    use super::*;
+    use crate::tuner::Outlook;
+
+    /// A host on which GRO is on already, and LRO cannot be changed.
+    struct Host;
+
+    impl Tuner for Host {
+        fn look(&mut self, setting: &Setting) -> Result<Outlook, String> {
+            let command = setting.to_string();
+            if command.contains(" lro ") {
+                return Err("lro cannot be changed".to_owned());
+            }
+            let is_in_effect = command.contains(" gro ");
+            let undo = vec![command.replace(" on", " off")];
+            Ok(Outlook { current: "off".to_owned(), is_in_effect, undo })
+        }
+
+        fn set(&mut self, _: &[Setting]) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn effective(&self, _: &Setting) -> Option<String> {
+            None
+        }
+    }
+
+    fn feature(name: &str) -> Setting {
+        let (interface, feature) = ("eth0".to_owned(), name.to_owned());
+        Setting::Feature { interface, feature, state: Switch::On }
+    }
+
+    fn sysctl(value: u32) -> Setting {
+        Setting::Sysctl { name: "net.core.rmem_max".to_owned(), value: value.to_string() }
+    }
+
+    fn finding(changes: &[(Role, Setting)]) -> Finding {
+        let change = |(host, setting): &(Role, Setting)| Change::new(host, setting.clone());
+        Finding {
+            rule: RuleId::TsoOff,
+            certainty: Certainty::Limit,
+            share: 0.5,
+            effect: Effect::Unknown,
+            host: None,
+            direction: None,
+            text: "something is off".to_owned(),
+            evidence: Vec::new(),
+            remedy: Remedy {
+                sentence: "switch it on".to_owned(),
+                changes: changes.iter().map(change).collect(),
+            },
+        }
+    }
+
+    fn row() -> Row {
+        Row::of_plan(PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan"))
+    }
+
+    fn candidate(changes: &[(Role, Setting)]) -> Result<Candidate, String> {
+        Candidate::of(&finding(changes), &row(), &mut Host)
+    }
+
+    #[test]
+    fn settings_and_options_of_a_finding_are_made_together() {
+        let window = Setting::Window(ByteSize::from_bytes(1 << 20));
+        let both = [(Role::Here, sysctl(1)), (Role::Here, window)];
+        let Candidate { changes, row } = candidate(&both).expect("a candidate");
+        assert_eq!(row.settings, [sysctl(1)]);
+        assert_eq!(row.plan.options.window, Some(ByteSize::from_bytes(1 << 20)));
+        assert_eq!(changes.len(), 2);
+        assert_eq!(changes[0].change.from.as_deref(), Some("off"));
+        assert!(!changes[0].undo.is_empty() && changes[1].undo.is_empty());
+    }
+
+    #[test]
+    fn what_is_not_of_this_host_or_cannot_be_made_is_refused() {
+        let refused = |host: Role, setting| candidate(&[(host, setting)]).expect_err("refused");
+        assert!(refused(Role::Peer, feature("tso")).contains("of the server"));
+        let router = Role::Observed("router".to_owned());
+        assert!(refused(router, feature("tso")).contains("of router"));
+        assert_eq!(refused(Role::Here, feature("lro")), "lro cannot be changed");
+        assert_eq!(refused(Role::Here, feature("gro")), "it is in effect already");
+        let both = [(Role::Peer, feature("tso")), (Role::Here, feature("tso"))];
+        assert_eq!(candidate(&both).map(|it| it.changes.len()), Ok(1));
+    }
+
+    #[test]
+    fn a_further_value_of_a_setting_takes_the_place_of_the_one_before() {
+        let before = Row { settings: vec![sysctl(1), feature("tso")], ..row() };
+        let further = finding(&[(Role::Here, sysctl(2))]);
+        let Candidate { row, .. } = Candidate::of(&further, &before, &mut Host).expect("one");
+        assert_eq!(row.settings, [feature("tso"), sysctl(2)]);
+    }
+
+    #[test]
+    fn a_setting_is_told_by_what_it_is_a_value_of() {
+        let rps = |cpus: CpuMask| Setting::RpsCpus { interface: "eth0".to_owned(), queue: 1, cpus };
+        let masks = [[1].into_iter().collect(), [2].into_iter().collect()];
+        let [one, other] = masks.map(|mask| target(&rps(mask)));
+        assert_eq!(one, other);
+        assert_eq!(target(&sysctl(1)), target(&sysctl(2)));
+        assert_ne!(target(&feature("tso")), target(&feature("gso")));
+    }
+
+    #[test]
+    fn advice_and_a_longer_test_are_no_candidates() {
+        assert_eq!(Candidate::key(&finding(&[])), None);
+        assert_eq!(Candidate::key(&finding(&[(Role::Here, Setting::Seconds(30))])), None);
+        let key = |host| Candidate::key(&finding(&[(host, feature("tso"))]));
+        assert_ne!(key(Role::Here), key(Role::Peer));
+    }
+}

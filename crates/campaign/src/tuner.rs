@@ -1,0 +1,35 @@
+//! Who makes settings of this host ([`Tuner`]), and takes them back. How that is done is not known
+//! here.
+
+use measurement::remedy::Setting;
+
+/// Makes settings of this host and undoes them. A [`Runner`](crate::Runner) asks it before each
+/// test for the settings of the row.
+pub trait Tuner {
+    /// What a setting would change; it changes nothing.
+    ///
+    /// # Errors
+    /// Why the setting cannot be made, or not be taken back: a sentence without a full stop.
+    fn look(&mut self, setting: &Setting) -> Result<Outlook, String>;
+
+    /// Makes `wanted` in their order, and undoes those that an earlier call made and that are not
+    /// among them. Returns when they are in effect.
+    ///
+    /// # Errors
+    /// What failed, and what came of it: a sentence. All settings are undone then.
+    fn set(&mut self, wanted: &[Setting]) -> Result<(), String>;
+
+    /// The value of a setting that was read back when it was last made; none: it was not made.
+    fn effective(&self, setting: &Setting) -> Option<String>;
+}
+
+/// What a setting would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// The current value, as the kernel shows it.
+    pub current: String,
+    /// Whether the kernel has this value already.
+    pub is_in_effect: bool,
+    /// Shell commands that restore the current value.
+    pub undo: Vec<String>,
+}
