@@ -39,6 +39,7 @@ pub mod search;
 pub mod sweep;
 pub mod tables;
 pub mod terminal;
+pub mod tune;
 pub mod verdict;
 
 pub use columns::{Cell, Columns, Emphasis};
