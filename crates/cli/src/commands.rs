@@ -26,3 +26,4 @@ pub(crate) mod serve;
 pub(crate) mod sweep;
 pub(crate) mod test;
 pub(crate) mod undo;
+pub(crate) mod tune;

@@ -50,6 +50,7 @@ mod sweep;
 pub(crate) mod sweep_axis;
 mod test;
 mod undo;
+mod tune;
 mod values;
 mod width;
 
@@ -83,6 +84,7 @@ pub(crate) use serve::ServeFlags;
 pub(crate) use sweep::SweepFlags;
 pub(crate) use test::TestFlags;
 pub(crate) use undo::UndoFlags;
+pub(crate) use tune::TuneFlags;
 
 /// Measures a network path, names what limits it, and says whether to trust the number. The other
 /// end is another linerate or any iperf3.
@@ -143,6 +145,9 @@ impl Arguments {
             (Command::Ab(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Ab(Box::new(flags)))
             }
+            (Command::Tune(flags), Some((_, matches))) => {
+                flags.settle(matches).map(|flags| Command::Tune(Box::new(flags)))
+            }
             (Command::Sweep(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Sweep(Box::new(flags)))
             }
@@ -179,7 +184,10 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
     if has(&command, "quiet") && has(&command, "verbose") {
         command = command.mut_arg("quiet", |arg| arg.conflicts_with("verbose"));
     }
-    if matches!(command.get_name(), "test" | "latency" | "search" | "sweep" | "ladder" | "ab") {
+    if matches!(
+        command.get_name(),
+        "test" | "latency" | "search" | "sweep" | "ladder" | "ab" | "tune"
+    ) {
         let usage = format!("linerate {} [OPTIONS] <HOST[:PORT]>", command.get_name());
         command = command.group(ArgGroup::new(SERVER).required(true)).override_usage(usage);
     }
@@ -194,10 +202,12 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
         command =
             command.override_usage("linerate sweep [OPTIONS] --over <AXIS[=LIST]> <HOST[:PORT]>");
     }
-    if command.get_name() == "ab" {
+    if matches!(command.get_name(), "ab" | "tune") {
         for without_effect in ["repeat", "fastest", "unit"] {
             command = command.mut_arg(without_effect, |arg| arg.hide(true));
         }
+    }
+    if command.get_name() == "ab" {
         command = command.override_usage("linerate ab [OPTIONS] --b <OPTIONS> <HOST[:PORT]>");
     }
     if command.get_name() == "diagnose" {
@@ -228,6 +238,14 @@ pub(crate) enum Command {
     Sweep(Box<SweepFlags>),
     /// Compare two settings in turn until it is decided which is faster
     Ab(Box<AbFlags>),
+    /// Try what the verdict names, in turn, and keep what helps
+    Tune(Box<TuneFlags>),
+    /// Undo changes of settings when standard input ends
+    #[command(hide = true)]
+    Watchdog {
+        /// Directory of the journal of changes
+        state: std::path::PathBuf,
+    },
     /// Measure layer by layer, from the link to an application
     Ladder(Box<LadderFlags>),
     /// Plant a fault, name it, fix it and prove it, on hosts of its own

@@ -70,6 +70,8 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Search(flags) => commands::search::run(&flags),
         Command::Ladder(flags) => commands::ladder::run(&flags),
         Command::Ab(flags) => commands::ab::run(&flags),
+        Command::Tune(flags) => commands::tune::run(&flags),
+        Command::Watchdog { state } => Ok(commands::tune::watchdog(&state)),
         Command::Sweep(mut flags) => commands::sweep::run(&mut flags),
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Diagnose(flags) => commands::diagnose::run(&flags),

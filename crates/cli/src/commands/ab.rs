@@ -70,30 +70,36 @@ fn sides(flags: &AbFlags) -> Result<[Side; 2], UsageError> {
 }
 
 fn side(name: &str, options: &str) -> Result<Side, UsageError> {
+    let named = |text: &str| UsageError(format!("{name}: {text}"));
     let test = AbFlags::side(options).map_err(|error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
-        UsageError(format!("{name}: {}", first.trim_start_matches("error: ")))
+        named(first.trim_start_matches("error: "))
     })?;
-    let wrong = |text: &str| Err(UsageError(format!("{name}: {text}")));
-    if test.stream.wants_the_fastest() {
-        return wrong("an A/B test does not try engines: name one");
-    }
-    if test.rows.repeat > 1 {
-        return wrong("--repeat has no meaning here: type --pairs");
-    }
-    let plans = plan::plans(&test)?;
-    let [plan] = &plans[..] else {
-        return wrong("an A/B test has one row: type --send, --receive or --bidir");
-    };
-    if plan.transport == Transport::Udp && plan.options.rate.is_none() {
-        return wrong("UDP needs a rate: type -b 100M, or -b 0 for as fast as possible");
-    }
-    let row = Row { probe_every: probe_every(&test), ..Row::of_plan(short(&test, plan)?) };
-    let row = Row { cpus: test.stream.cpus.as_ref().map(|cpus| cpus.0.clone()), ..row };
+    let row = one_row(&test, "an A/B test").map_err(|error| named(&error.0))?;
     let TestFlags { server, rows, output, .. } = &test;
     let shared = format!("{server:?} {:?} {} {:?}", rows.profile, rows.no_evidence, output.tag);
     Ok(Side { options: options.trim().to_owned(), row, shared })
+}
+
+/// The row of what has one, by the flags of a test; `name` is what it is.
+pub(super) fn one_row(test: &TestFlags, name: &str) -> Result<Row, UsageError> {
+    let wrong = |text: String| Err(UsageError(text));
+    if test.stream.wants_the_fastest() {
+        return wrong(format!("{name} does not try engines: name one"));
+    }
+    if test.rows.repeat > 1 {
+        return wrong("--repeat has no meaning here: type --pairs".to_owned());
+    }
+    let plans = plan::plans(test)?;
+    let [plan] = &plans[..] else {
+        return wrong(format!("{name} has one row: type --send, --receive or --bidir"));
+    };
+    if plan.transport == Transport::Udp && plan.options.rate.is_none() {
+        return wrong("UDP needs a rate: type -b 100M, or -b 0 for as fast as possible".to_owned());
+    }
+    let row = Row { probe_every: probe_every(test), ..Row::of_plan(short(test, plan)?) };
+    Ok(Row { cpus: test.stream.cpus.as_ref().map(|cpus| cpus.0.clone()), ..row })
 }
 
 fn probe_every(test: &TestFlags) -> Option<Duration> {

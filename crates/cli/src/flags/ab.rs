@@ -102,13 +102,13 @@ fn own_option(word: &OsStr) -> Option<Value> {
     ["a", "b", "pairs", "margin", "seed"].contains(&name).then_some(value)
 }
 
-fn parse_pairs(text: &str) -> Result<u32, String> {
+pub(super) fn parse_pairs(text: &str) -> Result<u32, String> {
     let count = parse_count(text).map_err(|error| error.to_string())?;
     let pairs = u32::try_from(count).ok().filter(|pairs| (4..=1_000).contains(pairs));
     pairs.ok_or_else(|| "choose between 4 and 1000".to_owned())
 }
 
-fn parse_margin(text: &str) -> Result<f64, String> {
+pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
     let share = parse_percentage(text)?;
     (0.001..=0.5)
         .contains(&share)

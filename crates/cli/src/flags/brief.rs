@@ -71,6 +71,7 @@ const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-he
 const SELDOM: [&str; 12] = [
     "ladder",
     "ab",
+    "tune",
     "calc",
     "show",
     "tag",
@@ -83,7 +84,7 @@ const SELDOM: [&str; 12] = [
     "man",
 ];
 
-const SCREENS: [Screen; 9] = [
+const SCREENS: [Screen; 10] = [
     Screen {
         command: "",
         usage: "linerate <COMMAND> [OPTIONS]",
@@ -247,6 +248,28 @@ Examples:
   linerate ab 10.0.0.2 --a '-C cubic' --b '-C bbr' -R
   linerate ab 10.0.0.2 --b '-P 8' --margin 5%
 All options: linerate ab --help",
+    },
+    Screen {
+        command: "tune",
+        usage: "linerate tune <HOST[:PORT]> [OPTIONS]",
+        options: &[
+            ("goal", "throughput, pps, latency or cpu [default: throughput]"),
+            ("yes", "Change settings without asking"),
+            ("dry_run", "Print what would be tried as a shell script"),
+            ("keep_none", "Undo at the end what helped, too"),
+            ("guard", "Loss of another metric that undoes [default: 10%]"),
+            ("pairs", "Pairs at which it ends undecided [default: 16]"),
+            ("time", "Time of each test [default: 2s]"),
+            ("receive", "From the server to here"),
+            ("json", "Print the record as JSON; -o FILE: to a file, too"),
+            ("quiet", "No progress"),
+        ],
+        examples: "\
+Examples:
+  sudo linerate tune 10.0.0.2
+  sudo linerate tune 10.0.0.2 --yes -R
+  linerate tune 10.0.0.2 --dry-run > tune.sh
+All options: linerate tune --help",
     },
     Screen {
         command: "ladder",

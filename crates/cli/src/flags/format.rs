@@ -110,7 +110,7 @@ fn names_of(is_listed: impl Fn(&dyn Export) -> bool) -> PossibleValuesParser {
 pub(super) fn narrow(command: Command) -> Command {
     let programs: &[&str] = match command.get_name() {
         "search" => &[Json.name(), JsonCompact.name(), JsonStream.name()],
-        "ab" => &[Json.name()],
+        "ab" | "tune" => &[Json.name()],
         "ladder" => &[Csv.name(), Json.name(), JsonCompact.name()],
         _ => return command,
     };

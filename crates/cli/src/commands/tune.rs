@@ -1,0 +1,209 @@
+//! `linerate tune`: tries the changes of this host that verdicts name, and keeps what helps.
+
+mod consent;
+mod host_tuner;
+mod script;
+mod watch;
+mod watchdog;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use campaign::{AB_CONFIDENCE, Requirements, Row, Runner, Tune, Tuned};
+use host::tuning::Tuning;
+use linux::entropy;
+use linux::event::StopSignals;
+use measurement::record::RunError;
+use measurement::tune::{Attempt, TuneSchema};
+use measurement::units::counted;
+use measurement::{
+    AbFinding, AbRule, AttemptOutcome, Metric, RecordSet, TestRecord, Transport, TuneRecord, json,
+};
+use report::tune;
+use session::SessionError;
+
+use self::consent::Consent;
+use self::host_tuner::HostTuner;
+use self::watch::Watch;
+use super::ab::one_row;
+use super::test::request;
+use crate::exit::{self, UsageError};
+use crate::flags::TuneFlags;
+use crate::flags::format::Form;
+use crate::progress::Progress;
+use crate::{history, output, terminal};
+
+pub(crate) use watchdog::run as watchdog;
+
+pub(crate) fn run(flags: &TuneFlags) -> anyhow::Result<ExitCode> {
+    let form = flags.test.output.format.form()?;
+    let row = row(flags)?;
+    let output = &flags.test.output;
+    let requirements =
+        output.requirements.of_rows(std::slice::from_ref(&row.plan), row.probe_every.is_some())?;
+    output.check()?;
+    let consent = Consent::of(flags)?;
+    let seed = flags.seed.map_or_else(|| entropy::random().map(u64::from_ne_bytes), Ok);
+    let rule =
+        AbRule { most_pairs: flags.pairs, margin_ratio: flags.margin, confidence: AB_CONFIDENCE };
+    let tune = Tune {
+        row,
+        goal: flags.goal,
+        rule,
+        guard: flags.guard,
+        seed: seed.context("no random numbers")?,
+        most_attempts: usize::try_from(flags.changes).unwrap_or(usize::MAX),
+    };
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
+    let (tuned, failed) = tuned(flags, &tune, consent, &interrupts)?;
+    let record = record(flags, &tune, tuned, failed);
+    finish(flags, form, &requirements, &record)
+}
+
+/// The row before any change. A round-trip time that is to become better is probed.
+fn row(flags: &TuneFlags) -> Result<Row, UsageError> {
+    let wrong = |text: &str| Err(UsageError(text.to_owned()));
+    let test = &flags.test;
+    if test.rows.no_evidence {
+        return wrong("a tuning needs a verdict, and a verdict evidence: leave --no-evidence out");
+    }
+    let row = one_row(test, "a tuning")?;
+    if flags.goal == Metric::Pps && row.plan.transport != Transport::Udp {
+        return wrong("--goal pps counts datagrams: type -u and -b RATE");
+    }
+    let is_probed = flags.goal == Metric::Latency || row.probe_every.is_some();
+    Ok(Row { probe_every: is_probed.then_some(test.rows.probe_every), ..row })
+}
+
+/// Runs the tuning; what came of it, and why changes could not be undone, if they could not.
+fn tuned(
+    flags: &TuneFlags,
+    tune: &Tune,
+    consent: Consent,
+    interrupts: &StopSignals,
+) -> anyhow::Result<(Tuned, Option<String>)> {
+    let state = state(flags);
+    let mut settings = HostTuner::new(Tuning::open(&state)?, !flags.dry_run);
+    let watchdog = watchdog::Watchdog::start(&state);
+    let watchdog = watchdog.context("cannot start a process that undoes changes")?;
+    let mut progress = Progress::new(flags.test.output.detail());
+    let mut watch = Watch::start(&mut progress, settings.session())?;
+    let mut runner =
+        Runner::new(request(&flags.test, tune.row.plan.clone()), Some(interrupts), &mut watch);
+    runner.observed.clone_from(&flags.test.rows.observe);
+    runner.tuner = Some(&mut settings);
+    let quiet = flags.test.output.quiet;
+    let mut tuned = tune
+        .run(&mut runner, &mut |finding, changes| consent.ask(finding, changes, interrupts, quiet));
+    drop(runner);
+    drop(watch);
+    if flags.keep_none {
+        tuned.kept.clear();
+    }
+    let keeps = !tuned.kept.is_empty();
+    let failed = settings.finish(keeps).err();
+    drop(watchdog);
+    if flags.dry_run {
+        // Empty, and of no use to anybody.
+        _ = std::fs::remove_dir_all(&state);
+    }
+    Ok((tuned, failed.map(|error| error.to_string())))
+}
+
+/// The directory of the journal. One that stays empty needs no right to write to that of the host.
+fn state(flags: &TuneFlags) -> PathBuf {
+    if flags.dry_run {
+        return std::env::temp_dir().join(format!("linerate-{}", std::process::id()));
+    }
+    flags.state.clone()
+}
+
+fn record(flags: &TuneFlags, tune: &Tune, tuned: Tuned, failed: Option<String>) -> TuneRecord {
+    let Tuned { verdict, attempts, check, kept, records, error } = tuned;
+    let first = records.first();
+    let error = match (failed, error) {
+        (Some(failed), _) => Some(exit::failed(failed)),
+        (None, Some(error)) => Some(explained(&error, &attempts)),
+        (None, None) => None,
+    };
+    TuneRecord {
+        schema: TuneSchema::default(),
+        linerate: env!("CARGO_PKG_VERSION").to_owned(),
+        tags: flags.test.output.tag.iter().cloned().collect(),
+        environment: first.and_then(|record| record.environment.clone()),
+        peer: first.and_then(|record| record.peer.clone()),
+        plan: tune.row.plan.clone(),
+        goal: tune.goal,
+        rule: tune.rule,
+        guard_ratio: tune.guard,
+        seed: tune.seed,
+        verdict,
+        attempts,
+        check,
+        kept,
+        records,
+        error,
+    }
+}
+
+fn explained(error: &SessionError, attempts: &[Attempt]) -> RunError {
+    let error = exit::of_session(error);
+    let changes = counted(attempts.len() as u64, "finding");
+    let message = match error.exit_code {
+        exit::INTERRUPTED => format!("interrupted after {changes}; all changes are undone"),
+        _ => error.message,
+    };
+    RunError { message, ..error }
+}
+
+/// Prints the record, and returns the exit code.
+fn finish(
+    flags: &TuneFlags,
+    form: Form,
+    requirements: &Requirements,
+    record: &TuneRecord,
+) -> anyhow::Result<ExitCode> {
+    let output = &flags.test.output;
+    if let Some(keeping) = output.store.keeping("tune") {
+        history::keep(&keeping, &RecordSet::new(record.records.clone()));
+    }
+    if !record.records.is_empty() || form != Form::Text {
+        output::print_table(|out| match form {
+            Form::Text if flags.dry_run => script::write(record, out),
+            Form::Text => tune::write(record, terminal::width(), out),
+            Form::Json => json::write_indented(record, out),
+        })?;
+    }
+    if let Some(file) = output.output.as_deref().filter(|_| !record.records.is_empty()) {
+        output::write_whole(file, |out| json::write_indented(record, out))?;
+    }
+    let last = last(record);
+    let missed: Vec<_> = last.iter().flat_map(|record| requirements.missed(record)).collect();
+    exit::say_missed(&missed);
+    Ok(match &record.error {
+        Some(error) => exit::complain(error),
+        None if !missed.is_empty() => ExitCode::from(exit::MISSED),
+        None if has_too_few(record) => {
+            exit::complain(&exit::failed("too few runs are valid: see linerate explain last"));
+            ExitCode::from(exit::INVALID)
+        }
+        None => ExitCode::SUCCESS,
+    })
+}
+
+/// The last test with the settings that are in effect now.
+fn last(record: &TuneRecord) -> Option<&TestRecord> {
+    let side = if record.kept.is_empty() { "A" } else { "B" };
+    let is_so = |one: &&TestRecord| one.tags.get("ab").is_none_or(|ab| ab == side);
+    record.records.iter().rev().find(is_so)
+}
+
+/// Whether a comparison could not tell anything.
+fn has_too_few(record: &TuneRecord) -> bool {
+    let attempts = record.attempts.iter();
+    let attempts = attempts.filter(|one| one.outcome != AttemptOutcome::NotTried);
+    let compared = attempts.filter_map(|one| one.comparison.as_ref()).chain(&record.check);
+    let mut findings = compared.map(|one| one.finding).peekable();
+    findings.peek().is_some() && findings.all(|finding| finding == AbFinding::TooFew)
+}

@@ -1,0 +1,57 @@
+//! A process that undoes the changes of a tuning that was killed: it waits for the end of a pipe whose
+//! other end the tuning holds.
+
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use host::tuning::{self, TuningError};
+
+use crate::exit;
+
+/// The process, as its parent sees it.
+pub(super) struct Watchdog {
+    process: Child,
+    pipe: Option<ChildStdin>,
+}
+
+impl Watchdog {
+    /// Starts a process for the journal in `state`. Signals of the terminal do not reach it.
+    pub(super) fn start(state: &Path) -> io::Result<Self> {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg("watchdog").arg(state).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut process = command.process_group(0).spawn()?;
+        let pipe = process.stdin.take();
+        Ok(Self { process, pipe })
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.pipe = None;
+        // It ends when the pipe does, and has undone what is left.
+        _ = self.process.wait();
+    }
+}
+
+/// Runs in the process: undoes what the journal has when the pipe ends.
+pub(crate) fn run(state: &Path) -> ExitCode {
+    let mut nothing = [0; 64];
+    let mut input = io::stdin().lock();
+    while input.read(&mut nothing).is_ok_and(|count| count > 0) {}
+    for _ in 0..TIMES {
+        match tuning::undo(state) {
+            // The process that was killed has its lock until it is gone.
+            Err(TuningError::Busy { .. }) => thread::sleep(RETRY),
+            Err(error) => return exit::complain(&exit::failed(error.to_string())),
+            Ok(_) => return ExitCode::SUCCESS,
+        }
+    }
+    ExitCode::from(exit::FAILED)
+}
+
+const TIMES: u32 = 100;
+const RETRY: Duration = Duration::from_millis(50);

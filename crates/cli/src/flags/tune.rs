@@ -1,0 +1,88 @@
+//! Flags of `tune`.
+
+use std::path::PathBuf;
+
+use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgMatches, Args};
+use measurement::Metric;
+
+use super::TestFlags;
+use super::ab::{parse_margin, parse_pairs};
+
+/// Tunes this host for a test: tries the changes that its verdict names, one after another, against
+/// the settings before them in turn, keeps what helps and hurts nothing else, and undoes the rest. A
+/// test is one row, TCP from here unless -u, -R or --bidir are given.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TuneFlags {
+    /// What is to become better
+    #[arg(long, default_value = "throughput", env = "LINERATE_GOAL", value_name = "METRIC", help_heading = "Tuning", value_parser = metrics())]
+    pub(crate) goal: Metric,
+    /// Change settings without asking
+    #[arg(short, long, env = "LINERATE_YES", value_parser = BoolishValueParser::new(), help_heading = "Tuning")]
+    pub(crate) yes: bool,
+    /// Change nothing: print what would be tried first, and how to undo it, as a shell script
+    #[arg(long, env = "LINERATE_DRY_RUN", value_parser = BoolishValueParser::new(), help_heading = "Tuning")]
+    pub(crate) dry_run: bool,
+    /// Undo at the end what helped, too
+    #[arg(long, env = "LINERATE_KEEP_NONE", value_parser = BoolishValueParser::new(), help_heading = "Tuning")]
+    pub(crate) keep_none: bool,
+    /// Loss of another metric at which a change is undone
+    #[arg(long, default_value = "10%", env = "LINERATE_GUARD", value_name = "SHARE", help_heading = "Tuning", value_parser = parse_margin)]
+    pub(crate) guard: f64,
+    /// Findings whose changes are tried, at most
+    #[arg(long, default_value_t = 8, env = "LINERATE_CHANGES", value_name = "COUNT", help_heading = "Tuning", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) changes: u32,
+    /// Pairs of tests at which a comparison ends undecided
+    #[arg(long, default_value_t = 16, env = "LINERATE_PAIRS", value_name = "COUNT", help_heading = "Tuning", value_parser = parse_pairs)]
+    pub(crate) pairs: u32,
+    /// Difference that does not matter: smaller ones are not looked for
+    #[arg(long, default_value = "2%", env = "LINERATE_MARGIN", value_name = "SHARE", help_heading = "Tuning", value_parser = parse_margin)]
+    pub(crate) margin: f64,
+    /// Seed of the order of the tests [default: another one each time]
+    #[arg(long, env = "LINERATE_SEED", value_name = "NUMBER", help_heading = "Tuning")]
+    pub(crate) seed: Option<u64>,
+    /// Directory of the journal of changes
+    #[arg(long, default_value = host::tuning::DIRECTORY, env = "LINERATE_STATE", value_name = "DIR", help_heading = "Tuning")]
+    pub(crate) state: PathBuf,
+    #[command(flatten)]
+    pub(crate) test: TestFlags,
+}
+
+impl TuneFlags {
+    pub(super) fn settle(mut self, matches: &ArgMatches) -> Result<Self, String> {
+        self.test = self.test.settle(matches)?;
+        self.test.settle_rows_as_iperf3();
+        Ok(self)
+    }
+}
+
+/// The values of `--goal`.
+fn metrics() -> impl TypedValueParser<Value = Metric> {
+    let describe = |metric| match metric {
+        Metric::Throughput => "Payload that arrives",
+        Metric::Pps => "Datagrams that arrive; UDP",
+        Metric::Latency => "Median round-trip time beside the test; between two linerates",
+        Metric::Cpu => "CPU time of both ends for a GB",
+    };
+    let value = |metric: Metric| PossibleValue::new(metric.name()).help(describe(metric));
+    PossibleValuesParser::new(Metric::ALL.map(value)).map(|name| {
+        let named = Metric::ALL.into_iter().find(|metric| metric.name() == name);
+        named.unwrap_or_default()
+    })
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo linerate tune 10.0.0.2                    asks before each change
+  sudo linerate tune 10.0.0.2 --yes -R           for what comes from the server
+  linerate tune 10.0.0.2 --dry-run > tune.sh     sh tune.sh, and sh tune.sh undo
+  sudo linerate tune 10.0.0.2 -y --goal cpu -P 4
+  sudo linerate undo                             if a tuning was killed
+
+Only settings of this host are changed; for those of the server run it there. A change stays if the
+interval of the goal excludes no change (95 %), no other metric is worse by more than the guard, and
+a last comparison of all that stay with the settings before confirms it. What stays holds until the
+next boot. Ctrl-C undoes all.
+Exit codes: 0 done, whatever stays; 1 failed, all is undone; 2 usage; 3 too few runs are valid; 5 the
+server was busy; 130 interrupted, all is undone";
