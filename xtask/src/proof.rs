@@ -13,6 +13,7 @@ mod ledger;
 mod screens;
 mod stamps;
 mod store;
+mod tune;
 
 use std::env;
 use std::process::Command;
@@ -72,6 +73,8 @@ enum What {
     },
     /// The history outlives kills of its writers, and answers fast when it is large
     Store,
+    /// Tunings find what was planted, leave clean hosts alone, and are undone when they are killed
+    Tune,
 }
 
 impl Proof {
@@ -96,6 +99,7 @@ impl Proof {
             }
             What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Store => store::run(&under_test),
+            What::Tune => verdict("tune", &tune::run(&under_test)?),
             What::Stamps { only } => verdict("stamps", &stamps::run(&under_test, only.as_deref())?),
         }
     }
