@@ -37,3 +37,4 @@ mod siege;
 mod support;
 mod sweep;
 mod undo;
+mod tune;

@@ -1,0 +1,278 @@
+//! Tuning: misconfigurations that are planted on hosts of their own are found, the remedy is kept with
+//! proof, and all else is as before, however it ends.
+
+use std::path::Path;
+use std::time::Duration;
+
+use lab::{Access, Host, Impairment, Link, LinkSpec, Rate, Relayed};
+use serde_json::Value;
+
+use crate::support::{
+    Directory, Finished, Running, Server, await_that, linerate, linerate_on, link, list, run,
+    shell, skip, until,
+};
+
+/// A link with a server at its far end.
+struct Bed {
+    link: Link,
+    _server: Server,
+    state: Directory,
+}
+
+impl Bed {
+    /// None where no link can be made, or ethtool is missing.
+    fn new(name: &str) -> Option<Self> {
+        let link = link()?;
+        if !shell(&link.near, "ethtool -k near0 >/dev/null") {
+            return None;
+        }
+        let server = Server::start_on(&link.far, "");
+        Some(Self { link, _server: server, state: Directory::new(name) })
+    }
+
+    fn near(&self) -> &Host {
+        &self.link.near
+    }
+
+    fn command(&self, options: &str) -> std::process::Command {
+        tune(self.near(), &self.link.far, &self.state, options)
+    }
+
+    fn run(&self, options: &str) -> Finished {
+        Running::start(self.command(options)).finish_within(LONG)
+    }
+
+    /// Segmentation offload is off: it costs more than half of the rate.
+    fn plant(&self) -> bool {
+        shell(self.near(), "ethtool -K near0 tso off gso off >/dev/null")
+    }
+
+    fn has_segmentation(&self) -> bool {
+        settings(self.near()).iter().any(|line| line.contains("tcp-segmentation-offload: on"))
+    }
+}
+
+fn tune(near: &Host, far: &Host, state: &Directory, options: &str) -> std::process::Command {
+    let state = state.path().join("journal");
+    let line = format!("tune {} -q --state {} {options}", far.ipv4(), state.display());
+    linerate_on(near, &line)
+}
+
+/// What a host has: offloads and MTU of its interface, queueing, and variables of its namespace.
+fn settings(host: &Host) -> Vec<String> {
+    let interface = host.interface();
+    let script = format!(
+        "ethtool -k {interface}; ip link show {interface} | grep -o 'mtu [0-9]*'; \
+         tc qdisc show; sysctl net.ipv4 net.core 2>/dev/null"
+    );
+    let output = host.command("sh").args(["-c", &script]).output().expect("a shell");
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+/// Lines of the settings after that are not among those before.
+fn changed(before: &[String], after: &[String]) -> Vec<String> {
+    after.iter().filter(|line| !before.contains(line)).cloned().collect()
+}
+
+fn kept(record: &Value) -> Vec<&str> {
+    let kept = record["kept"].as_array().map(Vec::as_slice).unwrap_or_default();
+    kept.iter().filter_map(|one| one["command"].as_str()).collect()
+}
+
+/// The interval of the goal in the last comparison excludes no change, and 10 % are gained.
+fn assert_gain(record: &Value) {
+    let goal = &record["check"]["metrics"][0];
+    assert_eq!(goal["metric"], record["goal"], "{record:#}");
+    assert!(goal["effect"]["interval"]["low"].as_f64() > Some(1.0), "{goal:#}");
+    assert!(goal["effect"]["ratio"].as_f64() > Some(1.1), "{goal:#}");
+}
+
+#[test]
+fn segmentation_offload_is_found_and_kept_and_nothing_else_changes() {
+    let Some(bed) = Bed::new("tune-tso").filter(Bed::plant) else { return };
+    let before = settings(bed.near());
+    let file = bed.state.file("tune.json");
+    let options = format!("--yes -t 500ms --pairs 8 --json -o {}", file.display());
+    let finished = bed.run(&options);
+    finished.assert_success();
+    let record = finished.json();
+    assert_gain(&record);
+    assert!(kept(&record).contains(&"ethtool -K near0 tso on"), "{record:#}");
+    assert_eq!(record["kept"][0]["effective"], "on", "{record:#}");
+    let changes = changed(&before, &settings(bed.near()));
+    let are_kept = changes.iter().all(|line| line.contains("segmentation"));
+    assert!(!changes.is_empty() && are_kept, "{changes:?}");
+    let labels: Vec<_> = list(&record["records"]).iter().map(|one| &one["tags"]["tune"]).collect();
+    assert_eq!((labels[0], labels[1]), (&"verdict".into(), &"1".into()));
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/tune.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(schema).expect("a schema"));
+    let schema = jsonschema::validator_for(&schema.expect("JSON")).expect("a schema");
+    assert!(schema.is_valid(&record), "{record:#}");
+    let stored = std::fs::read_to_string(file).expect("a file");
+    assert_eq!(serde_json::from_str::<Value>(&stored).expect("JSON"), record);
+}
+
+#[test]
+fn people_read_what_was_kept_and_how_to_undo_it() {
+    let Some(bed) = Bed::new("tune-text").filter(Bed::plant) else { return };
+    let finished = bed.run("--yes -t 500ms --pairs 8");
+    finished.assert_success();
+    let words = ["tuning for throughput", "VERDICT", "KEPT", "RESULT", "UNDO"];
+    finished.assert_prints(&words);
+    finished.assert_prints(&["before", "after", "CPU time per GB", "ethtool -K near0 tso off"]);
+}
+
+#[test]
+fn a_clean_path_is_left_as_it_is() {
+    let Some(bed) = Bed::new("tune-clean") else { return };
+    let before = settings(bed.near());
+    let finished = bed.run("--yes -t 500ms --pairs 4 --json");
+    finished.assert_ran_to_its_end();
+    assert!(kept(&finished.json()).is_empty(), "{finished:?}");
+    assert_eq!(settings(bed.near()), before);
+}
+
+#[test]
+fn a_small_send_buffer_on_a_long_path_is_found() {
+    let plant = "sysctl -qw net.ipv4.tcp_wmem='4096 32768 65536'";
+    let Some(record) = far_away("tune-wmem", plant, "") else { return };
+    assert!(kept(&record)[0].contains("net.ipv4.tcp_wmem="), "{record:#}");
+}
+
+#[test]
+fn a_small_receive_buffer_on_a_long_path_is_found() {
+    let plant = "sysctl -qw net.ipv4.tcp_rmem='4096 32768 65536'";
+    let Some(record) = far_away("tune-rmem", plant, "-R") else { return };
+    assert!(kept(&record)[0].contains("net.ipv4.tcp_rmem="), "{record:#}");
+}
+
+#[test]
+fn window_scaling_that_is_off_is_found() {
+    let plant = "sysctl -qw net.ipv4.tcp_window_scaling=0";
+    let Some(record) = far_away("tune-scaling", plant, "-R") else { return };
+    assert_eq!(kept(&record)[0], "sysctl -w net.ipv4.tcp_window_scaling=1", "{record:#}");
+}
+
+/// Tunes a host with a planted fault, 20 ms of round-trip time away from the server; the record, in
+/// which only what was kept differs from what was planted. None where that cannot be made.
+fn far_away(name: &str, plant: &str, options: &str) -> Option<Value> {
+    if let Access::Forbidden { reason } = lab::prepare() {
+        return skip(&format!("no link can be made: {reason}"));
+    }
+    let rate = Rate::from_bits_per_second(400_000_000);
+    let (delay, queue_limit) = (Duration::from_millis(10), Duration::from_millis(20));
+    let way = Impairment { delay, queue_limit, rate, ..Impairment::default() };
+    let relayed = match Relayed::create(&LinkSpec::default(), way, way, 1) {
+        Ok(relayed) => relayed,
+        Err(error) => return skip(&format!("no relay can be made: {error}")),
+    };
+    if !shell(&relayed.near, plant) {
+        return None;
+    }
+    let before = settings(&relayed.near);
+    let _server = Server::start_on(&relayed.far, "");
+    let state = Directory::new(name);
+    let options = format!("--yes -t 1s --pairs 8 -C cubic --json {options}");
+    let command = tune(&relayed.near, &relayed.far, &state, &options);
+    let finished = Running::start(command).finish_within(LONG);
+    finished.assert_ran_to_its_end();
+    let record = finished.json();
+    assert!(!kept(&record).is_empty(), "{record:#}");
+    assert_gain(&record);
+    let changes = changed(&before, &settings(&relayed.near));
+    let names: Vec<_> = changes.iter().filter_map(|line| line.split(" = ").next()).collect();
+    let is_kept = |name: &&str| kept(&record).iter().any(|command| command.contains(name));
+    assert!(!names.is_empty() && names.iter().all(is_kept), "{changes:?}");
+    Some(record)
+}
+
+#[test]
+fn a_tuning_that_is_killed_is_undone_by_a_process_beside_it() {
+    let Some(bed) = Bed::new("tune-kill").filter(Bed::plant) else { return };
+    let before = settings(bed.near());
+    let running = Running::start(bed.command("--yes -t 2s"));
+    await_that("change", || bed.has_segmentation());
+    running.signal("KILL");
+    await_that("undone change", || !bed.has_segmentation());
+    assert_eq!(settings(bed.near()), before);
+    let ended = running.finish();
+    assert_eq!(ended.code, None, "{ended:?}");
+    // Nothing is left to undo, and the next one begins.
+    bed.run("--dry-run -t 200ms").assert_ran_to_its_end();
+}
+
+#[test]
+fn ctrl_c_undoes_all() {
+    let Some(bed) = Bed::new("tune-interrupt").filter(Bed::plant) else { return };
+    let before = settings(bed.near());
+    let running = Running::start(bed.command("--yes -t 2s --json"));
+    await_that("change", || bed.has_segmentation());
+    running.signal("INT");
+    let finished = running.finish();
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    assert!(finished.stderr.contains("all changes are undone"), "{finished:?}");
+    assert!(kept(&finished.json()).is_empty());
+    assert_eq!(settings(bed.near()), before);
+}
+
+#[test]
+fn a_change_with_which_the_server_is_silent_is_undone_within_5_seconds() {
+    let Some(bed) = Bed::new("tune-cut").filter(Bed::plant) else { return };
+    let before = settings(bed.near());
+    let running = Running::start(bed.command("--yes -t 2s --pairs 8 --json"));
+    await_that("change", || bed.has_segmentation());
+    assert!(shell(&bed.link.far, "ip link set far0 down"));
+    let cut = std::time::Instant::now();
+    await_that("undone change", || !bed.has_segmentation());
+    assert!(cut.elapsed() < Duration::from_secs(5), "{:?}", cut.elapsed());
+    assert_eq!(settings(bed.near()), before);
+    assert!(shell(&bed.link.far, "ip link set far0 up"));
+    let finished = running.finish_within(LONG);
+    let record = finished.json();
+    let reasons: Vec<_> = list(&record["attempts"]).iter().map(|one| &one["reason"]).collect();
+    let is_silent = |reason: &&Value| reason.as_str().is_some_and(|it| it.contains("silent"));
+    assert!(reasons.iter().any(is_silent), "{record:#}");
+    assert!(kept(&record).is_empty(), "{record:#}");
+}
+
+#[test]
+fn a_dry_run_is_a_script_that_makes_the_changes_and_undoes_them() {
+    let Some(bed) = Bed::new("tune-dry").filter(Bed::plant) else { return };
+    let before = settings(bed.near());
+    let finished = bed.run("--dry-run -t 500ms");
+    finished.assert_success();
+    assert_eq!(settings(bed.near()), before);
+    let script = bed.state.file("tune.sh");
+    std::fs::write(&script, &finished.stdout).expect("a file");
+    let run = |word: &str| shell(bed.near(), &format!("sh {} {word} >&2", script.display()));
+    assert!(run("") && bed.has_segmentation(), "{finished:?}");
+    assert!(run("undo"), "{finished:?}");
+    assert_eq!(settings(bed.near()), before, "{finished:?}");
+}
+
+#[test]
+fn two_tunings_at_once_are_one_too_many() {
+    let Some(bed) = Bed::new("tune-two").filter(Bed::plant) else { return };
+    let first = Running::start(bed.command("--yes -t 2s"));
+    await_that("change", || bed.has_segmentation());
+    bed.run("--yes").assert_refusal(1, &["another linerate changes settings"]);
+    first.signal("INT");
+    until("end", || (!bed.has_segmentation()).then_some(()));
+    assert_eq!(first.finish().code, Some(130));
+}
+
+#[test]
+fn what_cannot_be_tuned_is_told_in_a_sentence() {
+    let refused = |options: &str, words: &str| {
+        run(linerate(&format!("tune 127.0.0.1:1 -q {options}"))).assert_complaint(2, &[words]);
+    };
+    refused("", "--yes, or --dry-run");
+    refused("--yes --goal pps", "type -u and -b RATE");
+    refused("--yes --no-evidence", "leave --no-evidence out");
+    refused("--yes -u", "UDP needs a rate");
+    refused("--yes --pairs 2", "choose between 4 and 1000");
+    refused("--yes --format csv", "choose json");
+}
+
+/// Longer than a tuning of a few attempts takes on a busy machine.
+const LONG: Duration = Duration::from_secs(180);
