@@ -133,7 +133,6 @@ fn table(check: &MetricsComparison) -> Columns {
 }
 
 fn result(record: &TuneRecord) -> (Emphasis, String) {
-    let helped = record.attempts.iter().any(|one| one.outcome == AttemptOutcome::Helped);
     if let (Some(check), false) = (&record.check, record.kept.is_empty()) {
         let confidence = record.rule.confidence * 100.0;
         let changes = counted(record.kept.len() as u64, "change");
@@ -145,18 +144,22 @@ fn result(record: &TuneRecord) -> (Emphasis, String) {
         );
         return (Emphasis::Good, text);
     }
-    let text = match (&record.check, helped) {
-        (Some(check), _) if check.helps() => {
+    let is_made = |one: &Attempt| one.outcome != AttemptOutcome::NotTried;
+    let text = match &record.check {
+        _ if record.error.is_some() => "nothing is kept: the tuning ended early".to_owned(),
+        Some(check) if check.helps() => {
             "what helped is undone, as you asked: all is as before".to_owned()
         }
-        (Some(check), _) => {
+        Some(check) => {
             format!("all is as before: together the changes do not help: {}", gain(check, record))
         }
-        (None, true) => "all is as before: the tuning ended before its last check".to_owned(),
-        (None, false) if record.attempts.is_empty() => {
+        None if record.attempts.is_empty() => {
             "all is as before: no verdict names a setting to change".to_owned()
         }
-        (None, false) => "all is as before: no change helps".to_owned(),
+        None if !record.attempts.iter().any(is_made) => {
+            "all is as before: no change was made".to_owned()
+        }
+        None => "all is as before: no change helps".to_owned(),
     };
     (Emphasis::Warning, text)
 }
@@ -195,6 +198,7 @@ mod tests {
 
     use measurement::host::Role;
     use measurement::plan::PlanDraft;
+    use measurement::record::{ErrorKind, RunError};
     use measurement::remedy::{Setting, Switch};
     use measurement::tune::{TriedChange, TuneSchema};
     use measurement::{AbRule, Direction, Metric, RuleId, Transport};
@@ -292,11 +296,19 @@ mod tests {
         let undone = TuneRecord { kept: Vec::new(), ..kept.clone() };
         let mut hurt = undone.clone();
         let check = hurt.check.as_mut().expect("a check");
-        check.metrics[1] = MetricChange { beyond_guard: true, ..metric(Metric::Latency, 0.01, 3.0) };
-        let cut = TuneRecord { check: None, ..undone.clone() };
-        let none = TuneRecord { attempts: Vec::new(), ..cut.clone() };
-        let no_use = TuneRecord { attempts: vec![undone.attempts[1].clone()], ..cut.clone() };
-        let texts = [&kept, &undone, &hurt, &cut, &none, &no_use].map(last);
+        check.metrics[1] =
+            MetricChange { beyond_guard: true, ..metric(Metric::Latency, 0.01, 3.0) };
+        let message = "interrupted".to_owned();
+        let error = RunError { message, kind: ErrorKind::Interrupted, exit_code: 130 };
+        let cut = TuneRecord { check: None, error: Some(error), ..undone.clone() };
+        let without = |attempts: &[Attempt]| TuneRecord {
+            attempts: attempts.to_vec(),
+            error: None,
+            ..cut.clone()
+        };
+        let (no_use, not_made) = (without(&cut.attempts[1..]), without(&cut.attempts[2..]));
+        let none = without(&[]);
+        let texts = [&kept, &undone, &hurt, &cut, &no_use, &not_made, &none].map(last);
         insta::assert_snapshot!(texts.join("\n"));
     }
 }

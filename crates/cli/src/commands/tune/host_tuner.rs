@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use campaign::{Outlook, Tuner};
 use host::tuning::{ChangeId, Permission, Tuning, TuningError};
+use linux::clock;
+use linux::netlink::RouteSocket;
 use measurement::remedy::Setting;
 
 /// Makes and undoes settings by [`Tuning`].
@@ -95,7 +97,7 @@ impl State {
         for setting in &wanted[same..] {
             let applied = self.tuning.apply(setting).map_err(|error| error.to_string())?;
             self.made.push((setting.clone(), applied.id));
-            if applied.after == applied.before {
+            if !applied.is_in_effect && applied.after == applied.before {
                 return Err(format!("{setting}: the kernel left it at {}", applied.before));
             }
             read.push((setting.clone(), applied.after));
@@ -128,10 +130,15 @@ impl Tuner for HostTuner {
             self.effective.retain(|(other, _)| *other != setting);
             self.effective.push((setting, value));
         }
-        if has_changed {
-            thread::sleep(SETTLING);
+        if !has_changed {
+            return Ok(());
         }
-        Ok(())
+        thread::sleep(SETTLING);
+        let down = wanted.iter().find(|setting| !is_operational(setting));
+        let Some(down) = down else { return Ok(()) };
+        // What cannot be undone stays in the journal.
+        _ = self.session.lock().undo_from(0);
+        Err(format!("{down}: the link was still down 3 s later, so that it was undone"))
     }
 
     fn effective(&self, setting: &Setting) -> Option<String> {
@@ -140,5 +147,37 @@ impl Tuner for HostTuner {
     }
 }
 
+/// Whether the link of a setting is operational, if need be after a while: drivers reset devices.
+fn is_operational(setting: &Setting) -> bool {
+    let Some(interface) = interface(setting) else { return true };
+    let Ok(mut route) = RouteSocket::open() else { return true };
+    // An interface that cannot be asked is none to wait for.
+    let mut is_up = || route.link(interface).is_ok_and(|link| link.operational);
+    let deadline = clock::monotonic() + LINK_RESET;
+    while !is_up() {
+        if clock::monotonic() > deadline {
+            return false;
+        }
+        thread::sleep(SETTLING);
+    }
+    true
+}
+
+/// The interface whose driver may reset the link for a setting.
+fn interface(setting: &Setting) -> Option<&str> {
+    match setting {
+        Setting::Ring { interface, .. }
+        | Setting::Channels { interface, .. }
+        | Setting::Feature { interface, .. }
+        | Setting::PauseFrames { interface, .. }
+        | Setting::Eee { interface, .. }
+        | Setting::Autonegotiation { interface, .. }
+        | Setting::Mtu { interface, .. } => Some(interface),
+        _ => None,
+    }
+}
+
 /// From a change to the test after it: caches of routes and queues are as the change left them.
 const SETTLING: Duration = Duration::from_millis(200);
+/// A link over copper negotiates within 2 s (IEEE 802.3, 28.3 and 40.5).
+const LINK_RESET: Duration = Duration::from_secs(3);

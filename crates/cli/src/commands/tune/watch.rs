@@ -109,6 +109,6 @@ fn now() -> u64 {
 
 const IDLE: u64 = u64::MAX;
 /// In milliseconds. A SYN is sent again after 1 and 3 seconds (RFC 6298, 2.1 and 5.5).
-const PATIENCE: u64 = 4_000;
+const PATIENCE: u64 = 3_500;
 const EVERY: Duration = Duration::from_millis(200);
-const SILENT: &str = "the server was silent for 4 s with it, so that it was undone";
+const SILENT: &str = "the server was silent for 3.5 s with it, so that it was undone";
