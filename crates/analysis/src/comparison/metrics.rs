@@ -62,6 +62,11 @@ fn cpu(outcome: &Outcome) -> Option<f64> {
 /// Each metric over pairs of tests, of which the second ones have the change; that of the `goal`
 /// first. A change that costs another metric more than the share `guard` is beyond the guard if the
 /// interval shows that it costs something.
+///
+/// Of a higher rate a longer round-trip time is a part: a path that is full has a queue. It is beyond
+/// the guard if it costs more than the rate gains, so that their ratio, the power, becomes worse by
+/// more than the guard (L. Kleinrock: Power and deterministic rules of thumb for probabilistic
+/// problems in computer communications, ICC 1979).
 pub fn compare_metrics(
     pairs: &[(Metrics, Metrics)],
     goal: Metric,
@@ -70,12 +75,14 @@ pub fn compare_metrics(
 ) -> Vec<MetricChange> {
     let others = Metric::ALL.into_iter().filter(|metric| *metric != goal);
     let all = std::iter::once(goal).chain(others);
-    let change = |metric| {
-        let one = change(pairs, metric, rule)?;
-        let beyond_guard = metric != goal && is_beyond(&one, guard);
-        Some(MetricChange { beyond_guard, ..one })
-    };
-    all.filter_map(change).collect()
+    let mut changes: Vec<_> = all.filter_map(|metric| change(pairs, metric, rule)).collect();
+    let gained = changes.first().filter(|one| one.metric == goal).map_or(1.0, gained);
+    for one in changes.iter_mut().filter(|one| one.metric != goal) {
+        let is_rate = matches!(goal, Metric::Throughput | Metric::Pps);
+        let allowed = if one.metric == Metric::Latency && is_rate { gained.max(1.0) } else { 1.0 };
+        one.beyond_guard = is_beyond(one, (1.0 - guard) / allowed);
+    }
+    changes
 }
 
 /// None: a pair does not tell the metric.
@@ -97,15 +104,21 @@ fn change(pairs: &[(Metrics, Metrics)], metric: Metric, rule: &AbRule) -> Option
     })
 }
 
-fn is_beyond(change: &MetricChange, guard: f64) -> bool {
-    let Some(EffectSize { ratio, interval: Some(interval) }) = change.effect else { return false };
+/// How much better a metric became: above 1 is better.
+fn gained(change: &MetricChange) -> f64 {
+    change.metric.gain(change.after / change.before)
+}
+
+/// Whether a metric is shown to be worse, and so much that its gain is below `least`.
+fn is_beyond(change: &MetricChange, least: f64) -> bool {
+    let Some(EffectSize { interval: Some(interval), .. }) = change.effect else { return false };
     let gain = |ratio| change.metric.gain(ratio);
     let is_shown = gain(interval.low).max(gain(interval.high)) < 1.0;
     let matters = match change.metric {
         Metric::Latency => change.after - change.before > LEAST_DELAY,
         Metric::Throughput | Metric::Pps | Metric::Cpu => true,
     };
-    is_shown && matters && gain(ratio) < 1.0 - guard
+    is_shown && matters && gained(change) < least
 }
 
 /// A smaller growth of the round-trip time is no loss, in seconds: one of a queue that holds more
@@ -145,7 +158,9 @@ mod tests {
     fn what_costs_more_than_the_guard_is_beyond_it() {
         assert!(beyond(Metric::Cpu, 1.0, 1.2));
         assert!(!beyond(Metric::Cpu, 1.0, 1.05) && !beyond(Metric::Cpu, 1.0, 0.5));
-        assert!(beyond(Metric::Latency, 0.01, 0.02));
+        // The rate doubles.
+        assert!(beyond(Metric::Latency, 0.01, 0.03));
+        assert!(!beyond(Metric::Latency, 0.01, 0.02), "as much as the rate gains");
         assert!(!beyond(Metric::Latency, 0.000_1, 0.000_9), "less than a millisecond");
     }
 

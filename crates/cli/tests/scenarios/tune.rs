@@ -2,7 +2,7 @@
 //! proof, and all else is as before, however it ends.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::{Access, Host, Impairment, Link, LinkSpec, Rate, Relayed};
 use serde_json::Value;
@@ -119,7 +119,7 @@ fn people_read_what_was_kept_and_how_to_undo_it() {
     finished.assert_success();
     let words = ["tuning for throughput", "VERDICT", "KEPT", "RESULT", "UNDO"];
     finished.assert_prints(&words);
-    finished.assert_prints(&["before", "after", "CPU time per GB", "ethtool -K near0 tso off"]);
+    finished.assert_prints(&["before", "after", "CPU time per GB", "tx-tcp-segmentation off"]);
 }
 
 #[test]
@@ -217,21 +217,35 @@ fn ctrl_c_undoes_all() {
 
 #[test]
 fn a_change_with_which_the_server_is_silent_is_undone_within_5_seconds() {
-    let Some(bed) = Bed::new("tune-cut").filter(Bed::plant) else { return };
+    let address =
+        |verb: &'static str| move |far: &Host| format!("ip addr {verb} {}/24 dev far0", far.ipv4());
+    cut_off("tune-silent", address("del"), address("add"));
+}
+
+#[test]
+fn a_change_with_which_the_link_is_down_is_undone_within_5_seconds() {
+    let set = |state: &'static str| move |_: &Host| format!("ip link set far0 {state}");
+    cut_off("tune-down", set("down"), set("up"));
+}
+
+/// Tunes, and cuts the server off while a change is in effect; the tuning says why it undid it.
+fn cut_off(name: &str, cut: impl Fn(&Host) -> String, join: impl Fn(&Host) -> String) {
+    let Some(bed) = Bed::new(name).filter(Bed::plant) else { return };
     let before = settings(bed.near());
     let running = Running::start(bed.command("--yes -t 2s --pairs 8 --json"));
     await_that("change", || bed.has_segmentation());
-    assert!(shell(&bed.link.far, "ip link set far0 down"));
-    let cut = std::time::Instant::now();
+    let far = &bed.link.far;
+    let since = Instant::now();
+    assert!(shell(far, &cut(far)));
     await_that("undone change", || !bed.has_segmentation());
-    assert!(cut.elapsed() < Duration::from_secs(5), "{:?}", cut.elapsed());
+    assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
     assert_eq!(settings(bed.near()), before);
-    assert!(shell(&bed.link.far, "ip link set far0 up"));
-    let finished = running.finish_within(LONG);
-    let record = finished.json();
+    assert!(shell(far, &join(far)));
+    let record = running.finish_within(LONG).json();
     let reasons: Vec<_> = list(&record["attempts"]).iter().map(|one| &one["reason"]).collect();
-    let is_silent = |reason: &&Value| reason.as_str().is_some_and(|it| it.contains("silent"));
-    assert!(reasons.iter().any(is_silent), "{record:#}");
+    let says_it =
+        |reason: &&Value| reason.as_str().is_some_and(|it| it.ends_with("so that it was undone"));
+    assert!(reasons.iter().any(says_it), "{reasons:?}");
     assert!(kept(&record).is_empty(), "{record:#}");
 }
 
