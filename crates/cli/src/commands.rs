@@ -25,5 +25,5 @@ pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod sweep;
 pub(crate) mod test;
-pub(crate) mod undo;
 pub(crate) mod tune;
+pub(crate) mod undo;

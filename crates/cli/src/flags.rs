@@ -49,8 +49,8 @@ mod store;
 mod sweep;
 pub(crate) mod sweep_axis;
 mod test;
-mod undo;
 mod tune;
+mod undo;
 mod values;
 mod width;
 
@@ -83,8 +83,8 @@ pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
 pub(crate) use sweep::SweepFlags;
 pub(crate) use test::TestFlags;
-pub(crate) use undo::UndoFlags;
 pub(crate) use tune::TuneFlags;
+pub(crate) use undo::UndoFlags;
 
 /// Measures a network path, names what limits it, and says whether to trust the number. The other
 /// end is another linerate or any iperf3.

@@ -36,5 +36,5 @@ mod several;
 mod siege;
 mod support;
 mod sweep;
-mod undo;
 mod tune;
+mod undo;
