@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{ArgGroup, ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgGroup, ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 mod ab;
 mod brief;
@@ -169,12 +169,15 @@ pub(crate) fn command() -> clap::Command {
             return sub;
         }
         let sub = environment::describe(add_rules(habits::add_names(sub)));
-        sub.mut_args(|arg| {
-            let takes_values = arg.get_action().takes_values() && !arg.is_positional();
-            // -5 is then a wrong value, and not an unknown option.
-            if takes_values { arg.allow_negative_numbers(true) } else { arg }
-        })
+        let sub = sub.mut_subcommands(|nested| nested.mut_args(take_negative_numbers));
+        sub.mut_args(take_negative_numbers)
     })
+}
+
+/// -5 is then a wrong value of an option, and not an unknown option.
+fn take_negative_numbers(arg: Arg) -> Arg {
+    let takes_values = arg.get_action().takes_values() && !arg.is_positional();
+    if takes_values { arg.allow_negative_numbers(true) } else { arg }
 }
 
 /// What holds for any command that has such options.
@@ -206,6 +209,8 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
         for without_effect in ["repeat", "fastest", "unit"] {
             command = command.mut_arg(without_effect, |arg| arg.hide(true));
         }
+        let text = "Duration of each test [default: 2s]";
+        command = command.mut_arg("time", |time| time.help(text).long_help(text));
     }
     if command.get_name() == "ab" {
         command = command.override_usage("linerate ab [OPTIONS] --b <OPTIONS> <HOST[:PORT]>");

@@ -75,7 +75,10 @@ pub(crate) fn open(file: Option<&Path>) -> anyhow::Result<Store> {
 pub(crate) fn read(file: Option<&Path>) -> anyhow::Result<Store> {
     let path = path(file)?;
     let store = Store::open_to_read(&path)?;
-    store.ok_or_else(|| anyhow!("no test was run yet by this user: linerate test HOST"))
+    store.ok_or_else(|| match file {
+        Some(file) => anyhow!("there is no history in {}: check --store", file.display()),
+        None => anyhow!("no test was run yet by this user: linerate test HOST"),
+    })
 }
 
 /// The records that a word stands for, and its runs: `last`, `last~2`, a number, or a tag, which

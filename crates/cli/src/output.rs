@@ -10,6 +10,7 @@ use measurement::RecordSet;
 use report::export::{Audience, Export, Json, JsonCompact};
 
 use crate::exit::UsageError;
+use crate::terminal;
 use crate::whole_file::{self, Readers};
 
 /// Prints the records on standard output.
@@ -24,7 +25,7 @@ pub(crate) fn print(records: &RecordSet, format: &dyn Export) -> anyhow::Result<
     let printed = match format.audience() {
         Audience::People => {
             let mut out = anstream::stdout().lock();
-            format.write(records, &mut out).and_then(|()| out.flush())
+            format.write_within(records, terminal::room(), &mut out).and_then(|()| out.flush())
         }
         // The record of many streams is long, and has no colours.
         Audience::Programs => {

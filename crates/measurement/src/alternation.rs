@@ -1,12 +1,10 @@
 //! Record of an A/B test ([`AbRecord`]): two settings that were measured in turn, and what the pairs
 //! of runs show. Which runs are made is a matter of `campaign`, what they show of `analysis`.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::EffectSize;
-use crate::environment::{Environment, Peer};
+use crate::heading::Heading;
 use crate::plan::TestPlan;
 use crate::record::{RunError, TestRecord};
 use crate::units::BitRate;
@@ -25,19 +23,9 @@ pub enum AbSchema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbRecord {
-    /// Version of the format.
-    pub schema: AbSchema,
-    /// Version of the linerate that wrote the record.
-    pub linerate: String,
-    /// Labels that the user gave (`--tag`).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub tags: BTreeMap<String, String>,
-    /// Host that wrote the record; none: no test has ended.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub environment: Option<Environment>,
-    /// The server; none: no test has ended.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub peer: Option<Peer>,
+    /// Format, version, labels and hosts.
+    #[serde(flatten)]
+    pub heading: Heading<AbSchema>,
     /// The setting that the other is compared with.
     pub a: AbSide,
     /// The other setting.

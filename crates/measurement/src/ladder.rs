@@ -2,13 +2,12 @@
 //! down to a plain application, and what was lost from rung to rung. Which tests make the rungs is
 //! a matter of `campaign`, what they say of `analysis`.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::environment::{Environment, Peer};
+use crate::heading::Heading;
 use crate::record::{RunError, TestRecord};
 use crate::responsiveness::Grade;
 use crate::transport::Direction;
@@ -90,19 +89,9 @@ pub enum LadderSchema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LadderRecord {
-    /// Version of the format.
-    pub schema: LadderSchema,
-    /// Version of the linerate that wrote the record.
-    pub linerate: String,
-    /// Labels that the user gave (`--tag`).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub tags: BTreeMap<String, String>,
-    /// Host that wrote the record; none: no test has ended.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub environment: Option<Environment>,
-    /// The server; none: no test has ended.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub peer: Option<Peer>,
+    /// Format, version, labels and hosts.
+    #[serde(flatten)]
+    pub heading: Heading<LadderSchema>,
     /// Direction of the tests.
     pub direction: Direction,
     /// Streams of the rung of several TCP streams.

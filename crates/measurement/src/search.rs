@@ -3,13 +3,12 @@
 //! `analysis` (which load is next) and `campaign` (which runs the trials).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::environment::{Environment, Peer};
+use crate::heading::Heading;
 use crate::judgement::Stamp;
 use crate::plan::TestPlan;
 use crate::record::{RunError, TestRecord};
@@ -216,19 +215,9 @@ pub enum SearchSchema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchRecord {
-    /// Version of the format.
-    pub schema: SearchSchema,
-    /// Version of the linerate that wrote the record.
-    pub linerate: String,
-    /// Labels that the user gave (`--tag`).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub tags: BTreeMap<String, String>,
-    /// Host that wrote the record; none: no trial has ended.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub environment: Option<Environment>,
-    /// The server; none: no trial has ended.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub peer: Option<Peer>,
+    /// Format, version, labels and hosts.
+    #[serde(flatten)]
+    pub heading: Heading<SearchSchema>,
     /// Plan of the trials, but for their loads and lengths.
     pub plan: TestPlan,
     /// Result of each goal, in the order in which they were given.

@@ -4,10 +4,12 @@ use std::io::{self, Write};
 
 use measurement::comparison::{EffectSize, RatioInterval};
 use measurement::units::counted;
-use measurement::{AbFinding, AbRecord, AbSide};
+use measurement::{AbFinding, AbRecord, AbSide, BitRate, Stamp};
 
 use crate::columns::{Cell, Columns, Emphasis, paint};
+use crate::rates::{Prefix, UnitFormat, show};
 use crate::screen::{labelled, sentence};
+use crate::width::Width;
 
 /// Writes `record` as text of at most `width` columns where words allow it.
 ///
@@ -16,7 +18,7 @@ use crate::screen::{labelled, sentence};
 pub fn write(record: &AbRecord, width: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", head(record))?;
     writeln!(out)?;
-    sides(record).write(out, INDENT)?;
+    sides(record).write(out, INDENT, Width::of(width))?;
     writeln!(out)?;
     let emphasis = match record.finding {
         AbFinding::Faster | AbFinding::Slower | AbFinding::Equivalent => Emphasis::Good,
@@ -32,13 +34,15 @@ pub fn write(record: &AbRecord, width: usize, out: &mut dyn Write) -> io::Result
 /// `linerate  10.0.0.1 -> 10.0.0.2   A/B test, TCP send, 12 of at most 20 pairs`.
 fn head(record: &AbRecord) -> String {
     let ends = record
+        .heading
         .peer
         .as_ref()
         .map(|peer| format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip()));
     let name = paint("linerate", Emphasis::Strong);
-    let (row, most) = (record.a.plan.row(), record.rule.most_pairs);
+    let (a, b, most) = (record.a.plan.row(), record.b.plan.row(), record.rule.most_pairs);
+    let rows = if a == b { a } else { format!("{a} and {b}") };
     format!(
-        "{name}  {}A/B test, {row}, {} of at most {most} pairs",
+        "{name}  {}A/B test, {rows}, {} of at most {most} pairs",
         ends.unwrap_or_default(),
         record.pairs
     )
@@ -48,13 +52,24 @@ fn sides(record: &AbRecord) -> Columns {
     let mut columns = Columns::default();
     let titles = ["", "options", "mean rate"];
     columns.push(titles.map(|title| Cell::new(title, Emphasis::Faint)).to_vec());
+    let unit = unit(record);
     for (name, side) in [("A", &record.a), ("B", &record.b)] {
         let AbSide { options, rate, .. } = side;
         let options = if options.is_empty() { "-" } else { options };
-        let rate = rate.map_or("-".to_owned(), |rate| rate.to_string());
+        let rate = rate.map_or("-".to_owned(), |rate| show(unit, rate));
         columns.push(vec![name.into(), options.into(), Cell::new(rate, Emphasis::Strong)]);
     }
     columns
+}
+
+/// That of the slower side, so that both rates have one.
+fn unit(record: &AbRecord) -> UnitFormat {
+    let slower = [&record.a, &record.b].into_iter().filter_map(|side| side.rate).min();
+    UnitFormat::Bits(match slower.map_or(0, BitRate::bits_per_second) {
+        0..1_000_000 => Prefix::Kilo,
+        1_000_000..1_000_000_000 => Prefix::Mega,
+        _ => Prefix::Giga,
+    })
 }
 
 /// `B is 5.2 % faster than A (interval +3.1 % to +7.4 %, confidence 95 %)`.
@@ -73,18 +88,37 @@ fn result(record: &AbRecord) -> String {
             let margin = record.rule.margin_ratio * 100.0;
             format!("B and A differ by less than {margin} % ({between})")
         }
-        AbFinding::NotShown | AbFinding::TooFew => {
-            let widest = interval.widest() * 100.0;
-            format!("No difference shown within ±{widest:.1} % ({between})")
-        }
+        AbFinding::NotShown | AbFinding::TooFew => format!(
+            "No difference shown: B may be {} to {} (confidence {confidence:.0} %)",
+            faster(interval.low),
+            faster(interval.high)
+        ),
     }
+}
+
+/// `39.0 % slower`.
+fn faster(ratio: f64) -> String {
+    let size = percent(ratio);
+    let word = if ratio < 1.0 { "slower" } else { "faster" };
+    format!("{} {word}", size.trim_start_matches(['+', '-']))
 }
 
 fn notes(record: &AbRecord) -> Vec<String> {
     let mut notes = record.notes.clone();
+    if record.finding == AbFinding::NotShown && record.error.is_none() {
+        notes.push("more pairs (--pairs) or longer tests (-t) narrow the interval".to_owned());
+    }
+    let has = |stamp| {
+        let stamps = record.records.iter().filter_map(|one| one.judgement.as_ref());
+        stamps.filter(|judged| judged.stamp == stamp).count()
+    };
+    if has(Stamp::Suspect) > 0 {
+        let (suspect, runs) = (has(Stamp::Suspect), counted(record.records.len() as u64, "run"));
+        notes.push(format!("{suspect} of {runs} are SUSPECT: linerate explain last"));
+    }
     if record.repeated > 0 {
         let pairs = counted(record.repeated.into(), "pair");
-        notes.push(format!("{pairs} did not count, since a run failed or is INVALID"));
+        notes.push(format!("{pairs} did not count: a run failed, was cut short or is INVALID"));
     }
     notes
 }
@@ -105,9 +139,8 @@ const INDENT: usize = 2;
 mod tests {
     use std::collections::BTreeMap;
 
-    use measurement::alternation::AbSchema;
     use measurement::plan::PlanDraft;
-    use measurement::{AbRule, BitRate, Direction, Transport};
+    use measurement::{AbRule, Direction, Heading, Transport};
 
     use super::*;
     use crate::columns::plain;
@@ -120,11 +153,7 @@ mod tests {
             rate: Some(BitRate::from_bits_per_second(mbps * 1_000_000)),
         };
         AbRecord {
-            schema: AbSchema::V1,
-            linerate: "0.1.0".to_owned(),
-            tags: BTreeMap::new(),
-            environment: None,
-            peer: None,
+            heading: Heading::new(BTreeMap::new(), None),
             a: side("", 904),
             b: side("-w 4M", 950),
             rule: AbRule { most_pairs: 20, margin_ratio: 0.02, confidence: 0.95 },

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::width::Width;
+
 /// Emphasis of a cell on a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Emphasis {
@@ -128,21 +130,78 @@ impl Columns {
         self.rows.len() > 1
     }
 
-    /// Writes the table to `out`, each line after `indent` spaces.
+    /// Leaves out columns, in the order of `least`, until the table has at most the `width` after
+    /// `indent` spaces. Returns the heads of those that are left out.
+    pub(crate) fn narrow(&mut self, indent: usize, width: Width, least: &[usize]) -> Vec<String> {
+        let mut left_out = Vec::new();
+        for column in least {
+            if indent + self.width(NARROW_GAP) <= width.most() {
+                break;
+            }
+            let is_shown = self.shown().any(|(shown, _)| shown == *column);
+            let head = self.rows.first().and_then(|row| row.get(*column));
+            left_out.extend(head.filter(|_| is_shown).map(|cell| cell.text.clone()));
+            let cells = self.rows.iter_mut().skip(1).filter_map(|row| row.get_mut(*column));
+            cells.for_each(|cell| *cell = Cell::default());
+        }
+        left_out
+    }
+
+    /// Writes the table to `out`, each line after `indent` spaces. What is wider than `width` has less
+    /// space between its columns; if it still is, it is written in parts below each other, each of
+    /// which begins with the first column.
     ///
     /// # Errors
     /// An error of writing to `out`.
-    pub fn write(&self, out: &mut dyn Write, indent: usize) -> io::Result<()> {
-        let widths = self.widths();
-        for row in &self.rows {
-            let mut line = " ".repeat(indent);
-            for (column, width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
-                let cell = row.get(column).cloned().unwrap_or_default();
-                push_cell(&mut line, &cell, *width, column == 0);
+    pub fn write(&self, out: &mut dyn Write, indent: usize, width: Width) -> io::Result<()> {
+        let room = width.most().saturating_sub(indent);
+        let gap = if self.width(GAP) <= room { GAP } else { NARROW_GAP };
+        for (number, part) in self.parts(room, gap).iter().enumerate() {
+            if number > 0 {
+                writeln!(out)?;
             }
-            writeln!(out, "{}", line.trim_end())?;
+            for row in &self.rows {
+                let mut line = " ".repeat(indent);
+                for (column, width) in part {
+                    let cell = row.get(*column).cloned().unwrap_or_default();
+                    push_cell(
+                        &mut line,
+                        &cell,
+                        *width,
+                        if *column == 0 { None } else { Some(gap) },
+                    );
+                }
+                writeln!(out, "{}", line.trim_end())?;
+            }
         }
         Ok(())
+    }
+
+    /// The columns that stand beside each other, with their widths, in as many parts as needed.
+    fn parts(&self, room: usize, gap: usize) -> Vec<Vec<(usize, usize)>> {
+        let mut shown = self.shown();
+        let Some(first) = shown.next() else { return vec![Vec::new()] };
+        let (mut parts, mut taken) = (vec![vec![first]], first.1);
+        for (column, width) in shown {
+            let is_full = taken + gap + width > room;
+            if is_full && parts.last().is_some_and(|part| part.len() > 1) {
+                parts.push(vec![first]);
+                taken = first.1;
+            }
+            taken += gap + width;
+            parts.last_mut().into_iter().for_each(|part| part.push((column, width)));
+        }
+        parts
+    }
+
+    /// Characters of a line with so many spaces between columns.
+    fn width(&self, gap: usize) -> usize {
+        self.shown().map(|(_, width)| width + gap).sum::<usize>().saturating_sub(gap)
+    }
+
+    /// Columns that are printed, with their widths.
+    fn shown(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        self.widths().into_iter().enumerate().filter(|(_, width)| *width > 0)
     }
 
     /// Width of each column; 0: all of its cells below the head are empty.
@@ -161,18 +220,27 @@ impl Columns {
     }
 }
 
-fn push_cell(line: &mut String, cell: &Cell, width: usize, left: bool) {
+/// A cell at the right of its column, behind a gap; the first one, without a gap, at the left.
+fn push_cell(line: &mut String, cell: &Cell, width: usize, gap: Option<usize>) {
     let padding = " ".repeat(width - cell.width());
     let text = cell.shown();
-    if left {
-        line.push_str(&text);
-        line.push_str(&padding);
-    } else {
-        line.push_str("   ");
-        line.push_str(&padding);
-        line.push_str(&text);
+    match gap {
+        None => {
+            line.push_str(&text);
+            line.push_str(&padding);
+        }
+        Some(gap) => {
+            line.push_str(&" ".repeat(gap));
+            line.push_str(&padding);
+            line.push_str(&text);
+        }
     }
 }
+
+/// Spaces between two columns.
+const GAP: usize = 3;
+/// Where there is no room for more.
+const NARROW_GAP: usize = 2;
 
 /// The text without the escape sequences of emphasis.
 #[cfg(test)]
@@ -188,7 +256,7 @@ mod tests {
 
     fn text(columns: &Columns) -> String {
         let mut out = Vec::new();
-        columns.write(&mut out, 2).expect("a Vec takes everything");
+        columns.write(&mut out, 2, Width::UNKNOWN).expect("a Vec takes everything");
         String::from_utf8(out).expect("text")
     }
 
@@ -202,6 +270,28 @@ mod tests {
             text(&columns),
             "                     rate\n  TCP send   941.4 Mbit/s\n  x               1 bit/s\n"
         );
+    }
+
+    #[test]
+    fn a_table_without_room_is_written_in_parts_or_with_fewer_columns() {
+        let mut columns = Columns::default();
+        columns.push(vec!["row".into(), "first".into(), "second".into(), "third".into()]);
+        columns.push(vec!["TCP send".into(), "1".into(), "22".into(), "333".into()]);
+        let text = |columns: &Columns, width| {
+            let mut out = Vec::new();
+            columns.write(&mut out, 2, Width::of(width)).expect("a Vec takes everything");
+            String::from_utf8(out).expect("text")
+        };
+        let whole = "  row        first   second   third\n  TCP send       1       22     333\n";
+        assert_eq!(text(&columns, 35), whole);
+        let narrow = "  row       first  second  third\n  TCP send      1      22    333\n";
+        assert_eq!(text(&columns, 34), narrow);
+        let parts = "  row       first  second\n  TCP send      1      22\n\n  \
+                     row       third\n  TCP send    333\n";
+        assert_eq!(text(&columns, 31), parts);
+        assert_eq!(columns.narrow(2, Width::of(32), &[2, 1]), [""; 0]);
+        assert_eq!(columns.narrow(2, Width::of(31), &[2, 1]), ["second"]);
+        assert_eq!(text(&columns, 31), "  row        first   third\n  TCP send       1     333\n");
     }
 
     #[test]

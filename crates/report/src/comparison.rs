@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::page::wrap;
+use crate::width::Width;
 
 /// Writes a comparison for people: a line for each row, the methods, what was left out, and the
 /// settings that differ.
@@ -43,10 +44,10 @@ fn write_rows(rows: &[RowComparison], out: &mut dyn Write) -> io::Result<()> {
         ]);
     }
     if !is_long {
-        return columns.write(out, 2);
+        return columns.write(out, 2, Width::UNKNOWN);
     }
     let mut table = Vec::new();
-    columns.write(&mut table, 2)?;
+    columns.write(&mut table, 2, Width::UNKNOWN)?;
     let table = String::from_utf8_lossy(&table);
     let titles = std::iter::once("").chain(rows.iter().map(|row| row.row.as_str()));
     for (title, line) in titles.zip(table.lines()) {

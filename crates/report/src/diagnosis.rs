@@ -7,6 +7,8 @@ use measurement::verdict::Finding;
 use measurement::{Gap, Inventory, RecordSet, json};
 use serde::Serialize;
 
+use crate::page::write_wrapped;
+use crate::width::Width;
 use crate::{host, terminal, verdict};
 
 /// Writes for people what would limit tests of a host, and which sources could not be read
@@ -18,14 +20,15 @@ pub fn write(
     inventory: &Inventory,
     findings: &[Finding],
     gaps: &[Gap],
+    width: Width,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(out, "{}", host::heading(inventory))?;
+    write_wrapped(0, &host::heading(inventory), width, out)?;
     if findings.is_empty() {
         writeln!(out, "\n  nothing that would limit it was found")?;
     }
-    verdict::write_findings(findings, out)?;
-    host::write_gaps(gaps, out)
+    verdict::write_findings(findings, width, out)?;
+    host::write_gaps(gaps, width, out)
 }
 
 /// Writes what would limit tests of a host, its inventory, and which sources could not be read
@@ -39,16 +42,30 @@ pub fn write_json(
     gaps: &[Gap],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    /// Its keys.
-    #[derive(Serialize)]
-    struct Object<'a> {
-        schema: &'a str,
-        findings: &'a [Finding],
-        inventory: &'a Inventory,
-        gaps: &'a [Gap],
-    }
-
     json::write_indented(&Object { schema: SCHEMA, findings, inventory, gaps }, out)
+}
+
+/// Writes the same object on one line, with a newline at the end.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write_json_line(
+    inventory: &Inventory,
+    findings: &[Finding],
+    gaps: &[Gap],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    json::write(&Object { schema: SCHEMA, findings, inventory, gaps }, out)?;
+    writeln!(out)
+}
+
+/// The keys of the object.
+#[derive(Serialize)]
+struct Object<'a> {
+    schema: &'a str,
+    findings: &'a [Finding],
+    inventory: &'a Inventory,
+    gaps: &'a [Gap],
 }
 
 /// Writes the table of tests, then the verdict on each test with all of its evidence, and the
@@ -56,13 +73,13 @@ pub fn write_json(
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write_records(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-    terminal::write_measured(records, out)?;
+pub fn write_records(records: &RecordSet, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    terminal::write_measured(records, width, out)?;
     for record in &records.records {
         writeln!(out)?;
-        verdict::write(record, out)?;
+        verdict::write(record, width, out)?;
     }
-    terminal::write_notes(records, out)
+    terminal::write_notes(records, width, out)
 }
 
 const SCHEMA: &str = "linerate/diagnosis/1";

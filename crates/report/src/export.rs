@@ -8,6 +8,8 @@ use std::io::{self, Write};
 
 use measurement::RecordSet;
 
+use crate::width::Width;
+
 mod csv;
 mod csv_intervals;
 mod details;
@@ -60,6 +62,20 @@ pub trait Export: Sync {
     /// # Errors
     /// An error of writing to `out`.
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Writes `records` as [`Export::write`] does, a format for people in lines that fit the
+    /// `width`.
+    ///
+    /// # Errors
+    /// An error of writing to `out`.
+    fn write_within(
+        &self,
+        records: &RecordSet,
+        _width: Width,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.write(records, out)
+    }
 }
 
 /// Kind of reader for which an output format is made: people or programs.

@@ -8,6 +8,7 @@ use measurement::{BitRate, ByteSize, PerSecond};
 use serde_json::{Map, Value as Json};
 
 use crate::columns::{Cell, Columns, Emphasis};
+use crate::width::Width;
 
 /// A table whose cells are quantities with units.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,21 +68,33 @@ impl Grid {
     /// # Errors
     /// An error of writing to `out`.
     pub fn write_text(&self, out: &mut dyn Write, indent: usize) -> io::Result<()> {
+        self.columns().write(out, indent, Width::UNKNOWN)
+    }
+
+    /// Writes the same in lines that fit the `width`.
+    ///
+    /// # Errors
+    /// An error of writing to `out`.
+    pub fn write_within(&self, out: &mut dyn Write, width: Width) -> io::Result<()> {
+        self.columns().write(out, 0, width)
+    }
+
+    fn columns(&self) -> Columns {
         let mut table = Columns::default();
         let title = |column: &Column| Cell::new(column.title, Emphasis::Faint);
         table.push(self.columns.iter().map(title).collect());
-        let prefixes: Vec<_> = (0..self.columns.len()).map(|at| self.prefix(at)).collect();
+        let units: Vec<_> = (0..self.columns.len()).map(|column| self.unit(column)).collect();
         for row in &self.rows {
-            let cells = row.iter().zip(&prefixes);
-            table.push(cells.map(|(value, prefix)| Cell::from(value.shown(*prefix))).collect());
+            let cells = row.iter().zip(&units);
+            table.push(cells.map(|(value, unit)| Cell::from(value.shown(*unit))).collect());
         }
-        table.write(out, indent)
+        table
     }
 
-    /// The binary prefix that all sizes of a column have in whole numbers.
-    fn prefix(&self, column: usize) -> usize {
+    /// The largest unit that takes no digits off any size of a column, as its place in [`UNITS`].
+    fn unit(&self, column: usize) -> usize {
         let sizes = self.rows.iter().filter_map(|row| match row.get(column) {
-            Some(Value::Size(size)) if size.bytes() > 0 => Some(largest_prefix(*size)),
+            Some(Value::Size(size)) if size.bytes() > 0 => Some(unit(*size)),
             _ => None,
         });
         sizes.min().unwrap_or_default()
@@ -119,14 +132,14 @@ impl Value {
         value.map_or(Self::Missing, kind)
     }
 
-    /// As people read it, a size with a prefix of [`PREFIXES`].
-    fn shown(&self, prefix: usize) -> String {
+    /// As text; a size in the unit of its column.
+    fn shown(&self, unit: usize) -> String {
         match self {
             Self::Missing => String::new(),
             Self::Text(text) => text.clone(),
             Self::Count(count) => group_thousands(*count),
             Self::Bytes(size) => format!("{} B", group_thousands(size.bytes())),
-            Self::Size(size) => prefixed(*size, prefix),
+            Self::Size(size) => in_unit(*size, unit),
             Self::Rate(rate) => rate.to_string(),
             Self::PerSecond(events) => events.to_string(),
             Self::Share(share) => percent(*share),
@@ -157,20 +170,22 @@ impl Value {
 
 /// A size with all of its digits: `64 KiB`, `1,448 B`.
 pub(crate) fn exact(size: ByteSize) -> String {
-    prefixed(size, largest_prefix(size))
+    in_unit(size, unit(size))
 }
 
-fn prefixed(size: ByteSize, prefix: usize) -> String {
-    format!("{} {}", group_thousands(size.bytes() >> (10 * prefix)), PREFIXES[prefix])
+/// The largest unit that takes no digits off a size, as its place in [`UNITS`].
+fn unit(size: ByteSize) -> usize {
+    let takes_none = |unit: &usize| size.bytes().is_multiple_of(1 << (10 * unit));
+    (0..UNITS.len()).rev().find(takes_none).filter(|_| size.bytes() > 0).unwrap_or_default()
 }
 
-/// The largest prefix of which a size is a whole number.
-fn largest_prefix(size: ByteSize) -> usize {
-    if size.bytes() == 0 {
-        return 0;
-    }
-    (size.bytes().trailing_zeros() as usize / 10).min(PREFIXES.len() - 1)
+fn in_unit(size: ByteSize, unit: usize) -> String {
+    let name = UNITS.get(unit).unwrap_or(&"B");
+    format!("{} {name}", group_thousands(size.bytes() >> (10 * unit)))
 }
+
+/// Units of sizes, each 1024 times the one before.
+const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /// A field of CSV: in quotes where it has a character that separates (RFC 4180, section 2).
 fn quoted(text: &str) -> String {
@@ -204,9 +219,6 @@ fn time(seconds: f64) -> String {
     let decimals = if number < 9.995 { 2 } else { usize::from(number < 99.95) };
     format!("{number:.decimals$} {unit}")
 }
-
-/// Each 1,024 times the one before.
-const PREFIXES: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 #[cfg(test)]
 mod tests {

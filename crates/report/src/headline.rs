@@ -5,16 +5,18 @@ use std::io::{self, Write};
 
 use measurement::{Attribution, Work};
 
+use crate::page::write_wrapped;
 use crate::verdict::write_attribution;
+use crate::width::Width;
 
 /// Writes a sentence on the kind of work that limits, and then a table of the CPU time by kind of
 /// work.
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write(attribution: &Attribution, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", sentence(attribution))?;
-    write_attribution(attribution, out)
+pub fn write(attribution: &Attribution, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    write_wrapped(0, &sentence(attribution), width, out)?;
+    write_attribution(attribution, width, out)
 }
 
 /// Summary of a profile in a sentence: the kind of work with the most CPU time, and the next one

@@ -10,12 +10,26 @@ use serde::Serialize;
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::comparison::{percent_of, shown_interval};
+use crate::page::write_wrapped;
+use crate::width::Width;
 
-/// Writes a table of runs, in their order: a line for each row.
+/// Writes a table of runs, in their order: a line for each row. Where the `width` has no room for all
+/// columns, those that tell least are left out, and named below.
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(runs: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let mut columns = table(runs);
+    let left_out = columns.narrow(0, width, &LEAST_FIRST);
+    columns.write(out, 0, width)?;
+    if left_out.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    write_wrapped(0, &format!("no room for: {}; --json has all", left_out.join(", ")), width, out)
+}
+
+fn table(runs: &[Run]) -> Columns {
     let mut columns = Columns::default();
     columns.push(HEAD.iter().map(|name| Cell::new(*name, Emphasis::Faint)).collect());
     for run in runs {
@@ -29,7 +43,7 @@ pub fn write(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
             columns.push(cells);
         }
     }
-    columns.write(out, 0)
+    columns
 }
 
 /// Writes runs as one JSON object.
@@ -51,10 +65,11 @@ pub fn write_json(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write_versions(all: &[Versions], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_versions(all: &[Versions], width: Width, out: &mut dyn Write) -> io::Result<()> {
     for (number, one) in all.iter().enumerate() {
         let gap = if number > 0 { "\n" } else { "" };
-        writeln!(out, "{gap}{}", shown(&one.series))?;
+        write!(out, "{gap}")?;
+        write_wrapped(0, &shown(&one.series), width, out)?;
         let mut columns = Columns::default();
         let head = ["version", "mean", "runs"];
         columns.push(head.iter().map(|name| Cell::new(*name, Emphasis::Faint)).collect());
@@ -65,13 +80,13 @@ pub fn write_versions(all: &[Versions], out: &mut dyn Write) -> io::Result<()> {
             let mean = one.quantity.show(version.side.mean);
             columns.push(vec![name.into(), mean.into(), runs.into()]);
         }
-        columns.write(out, 2)?;
-        write_changes(one, out)?;
+        columns.write(out, 2, width)?;
+        write_changes(one, width, out)?;
     }
     Ok(())
 }
 
-fn write_changes(one: &Versions, out: &mut dyn Write) -> io::Result<()> {
+fn write_changes(one: &Versions, width: Width, out: &mut dyn Write) -> io::Result<()> {
     for change in &one.changes {
         let kind = match change.change {
             Change::Better => "better",
@@ -79,7 +94,8 @@ fn write_changes(one: &Versions, out: &mut dyn Write) -> io::Result<()> {
         };
         let (size, interval) = (percent_of(change.effect.ratio), shown_interval(&change.effect));
         let (from, to) = (shown(&change.from), shown(&change.to));
-        writeln!(out, "  {kind} from {from} to {to}: {size} ({interval})")?;
+        let text = format!("{kind} from {from} to {to}: {size} ({interval})");
+        write_wrapped(2, &text, width, out)?;
     }
     match (one.changes.is_empty(), one.needs_runs) {
         (_, Some(_)) if one.versions.len() < 2 => {
@@ -157,6 +173,8 @@ fn of_row(row: &RunRow) -> [Cell; 4] {
 
 const HEAD: [&str; 8] =
     ["run", "when (UTC)", "host > server", "row", "result", "stamp", "limit", "tags"];
+/// Columns of the table in the order in which they are left out: limit, host > server, tags.
+const LEAST_FIRST: [usize; 3] = [6, 2, 7];
 /// The command that adds runs of other programs.
 const IMPORT: &str = "import";
 /// Letters of a time of RFC 3339 up to its minutes.

@@ -8,6 +8,8 @@ use measurement::{BitRate, Gap, Inventory, json};
 use serde::Serialize;
 
 use crate::columns::{Cell, Columns, Emphasis};
+use crate::page::write_wrapped;
+use crate::width::Width;
 
 mod interfaces;
 mod memory;
@@ -35,30 +37,37 @@ pub fn write_json(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> i
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", heading(inventory))?;
-    write_columns(&cpus(&inventory.cpus), out)?;
-    write_columns(&memory::table(&inventory.memory), out)?;
-    write_columns(&interfaces::table(&inventory.interfaces), out)?;
-    interfaces::write_notes(&inventory.interfaces, out)?;
-    write_columns(&irqs(&inventory.irqs), out)?;
-    write_columns(&routes(&inventory.routes), out)?;
-    write_columns(&settings::table(inventory), out)?;
+pub fn write(
+    inventory: &Inventory,
+    gaps: &[Gap],
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write_wrapped(0, &heading(inventory), width, out)?;
+    write_columns(&cpus(&inventory.cpus), width, out)?;
+    write_columns(&memory::table(&inventory.memory), width, out)?;
+    write_columns(&interfaces::table(&inventory.interfaces), width, out)?;
+    interfaces::write_notes(&inventory.interfaces, width, out)?;
+    write_columns(&irqs(&inventory.irqs), width, out)?;
+    write_columns(&routes(&inventory.routes), width, out)?;
+    write_columns(&settings::table(inventory), width, out)?;
     if !inventory.services.is_empty() {
-        writeln!(out, "\n  runs: {}", inventory.services.join(", "))?;
+        writeln!(out)?;
+        write_wrapped(2, &format!("runs: {}", inventory.services.join(", ")), width, out)?;
     }
     if let Some(limits) = limits(&inventory.limits) {
-        writeln!(out, "\n  limits of this process: {limits}")?;
+        writeln!(out)?;
+        write_wrapped(2, &format!("limits of this process: {limits}"), width, out)?;
     }
-    write_gaps(gaps, out)
+    write_gaps(gaps, width, out)
 }
 
-fn write_columns(columns: &Columns, out: &mut dyn Write) -> io::Result<()> {
+fn write_columns(columns: &Columns, width: Width, out: &mut dyn Write) -> io::Result<()> {
     if !columns.has_rows() {
         return Ok(());
     }
     writeln!(out)?;
-    columns.write(out, 2)
+    columns.write(out, 2, width)
 }
 
 pub(crate) fn heading(inventory: &Inventory) -> String {
@@ -188,12 +197,13 @@ fn limits(limits: &ControlGroup) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-pub(crate) fn write_gaps(gaps: &[Gap], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_gaps(gaps: &[Gap], width: Width, out: &mut dyn Write) -> io::Result<()> {
     if gaps.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n  could not be read:")?;
-    gaps.iter().try_for_each(|gap| writeln!(out, "    {}: {}", gap.what, gap.why))
+    let lines = gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why));
+    lines.into_iter().try_for_each(|line| write_wrapped(4, &line, width, out))
 }
 
 /// CPUs as the kernel lists them: `0-3,5`.

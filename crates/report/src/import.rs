@@ -76,6 +76,9 @@ pub enum Imported {
 pub struct Table {
     /// Number of the line where it begins, with its heading if it has one.
     pub line: usize,
+    /// The part of the text that the table is in, by the nearest line such as `--- TCP recv ---`
+    /// above it; empty: there is none.
+    pub section: String,
     /// The nearest heading, prompt or other text above the table, or else the event that was
     /// sampled; empty: there is none.
     pub heading: String,
@@ -128,8 +131,10 @@ impl Display for ImportError {
                 MOST_BYTES >> 20
             ),
             Self::Unrecognised => {
-                let names = ALL.map(Import::name);
-                write!(f, "it is no {}; give one of these", names.join(", no "))
+                write!(
+                    f,
+                    "it is no record, and no output of perf, iperf3 or iperf: give one of these"
+                )
             }
             Self::Record(error) => error.fmt(f),
         }

@@ -13,7 +13,9 @@ use measurement::{
 use crate::Glyphs;
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::import::transcript::{Lines, Rates, Run};
+use crate::page::write_wrapped;
 use crate::plot::{Axis, Curve, Plot, Scale, Side, Unit};
+use crate::width::Width;
 use crate::{judgement, tables};
 
 /// Texts that were read, and what was found in them.
@@ -35,47 +37,48 @@ pub struct Imported<'a> {
     pub is_cut: bool,
 }
 
-/// Writes the table of runs, doubts, curves with their pictures in `width` columns, and lines that were
-/// not read.
+/// Writes the table of runs, doubts, curves with their pictures, and lines that were not read, in
+/// lines that fit the `width`.
 ///
 /// # Errors
 /// An error of writing to `out`.
 pub fn write(
     imported: &Imported<'_>,
-    width: usize,
+    width: Width,
     glyphs: Glyphs,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(out, "{}", title(imported))?;
     if !imported.runs.is_empty() {
         writeln!(out)?;
-        write_runs(imported, out)?;
-        write_remarks(imported.runs, out)?;
+        write_runs(imported, width, out)?;
+        write_remarks(imported.runs, width, out)?;
     }
     for curve in imported.curves {
-        write_curve(curve, out)?;
+        write_curve(curve, width, out)?;
         writeln!(out)?;
-        picture(curve).write(width, glyphs, out)?;
+        picture(curve).write(width.of_screen(), glyphs, out)?;
     }
-    write_rates(imported, out)?;
-    write_unread(imported, out)
+    write_rates(imported, width, out)?;
+    write_unread(imported, width, out)
 }
 
 /// Writes which lines of the texts were not read.
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write_unread(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_unread(imported: &Imported<'_>, width: Width, out: &mut dyn Write) -> io::Result<()> {
     let several = imported.names.len() > 1;
     for (at, name) in imported.names.iter().enumerate() {
         let prefix = if several { format!("{name}: ") } else { String::new() };
         let broken = imported.broken.get(at).map_or(&[][..], Vec::as_slice);
         if let Some(lines) = tables::listed(broken) {
-            writeln!(out, "{prefix}not read, though it begins like a row: {lines}")?;
+            let text = format!("{prefix}not read, though it begins like a row: {lines}");
+            write_wrapped(0, &text, width, out)?;
         }
         let unread = imported.unread.get(at).map_or(&[][..], Vec::as_slice);
         if let Some(lines) = tables::listed(unread) {
-            writeln!(out, "{prefix}not read: {lines}")?;
+            write_wrapped(0, &format!("{prefix}not read: {lines}"), width, out)?;
         }
     }
     if imported.is_cut {
@@ -98,22 +101,22 @@ fn title(imported: &Imported<'_>) -> String {
     format!("{count} in {texts}")
 }
 
-fn write_runs(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_runs(imported: &Imported<'_>, width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = Columns::default();
     let head = [
         "run",
-        "from",
-        "to",
         "asked",
         "sent",
         "arrived",
-        "time",
         "lost",
-        "datagrams",
-        "retransmits",
-        "jitter",
-        "lines",
         "trust",
+        "time",
+        "retransmits",
+        "from",
+        "to",
+        "lines",
+        "lost/total",
+        "jitter",
     ];
     columns.push(head.into_iter().map(|text| Cell::new(text, Emphasis::Faint)).collect());
     for (at, run) in imported.runs.iter().enumerate() {
@@ -122,7 +125,13 @@ fn write_runs(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
             columns.push(row(at + 1, which == 0, run, outcome, imported.names.len() > 1));
         }
     }
-    columns.write(out, 2)
+    let left_out = columns.narrow(2, width, &LEAST_FIRST);
+    columns.write(out, 2, width)?;
+    if left_out.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    write_wrapped(2, &format!("no room for: {}; --json has all", left_out.join(", ")), width, out)
 }
 
 fn row(
@@ -140,23 +149,24 @@ fn row(
         )
     };
     let [from, to] = addresses(record, outcome.direction);
-    let lost = outcome.datagrams.map(|all| format!("{} ({:.2} %)", all.lost, 100.0 * all.loss()));
+    let lost = outcome.datagrams.map(|all| format!("{:.2} %", 100.0 * all.loss()));
+    let counts = outcome.datagrams.map(|all| format!("{}/{}", all.lost, all.sent));
     let text = |number: Option<String>| Cell::from(number.unwrap_or_default());
     let title = record.plan.row_of_direction(outcome.direction);
     vec![
         Cell::from(format!("{number:>2} {title}")),
-        Cell::from(from),
-        Cell::from(to),
         text(outcome.asked.map(|rate| rate.to_string())),
         rate(outcome.offered),
         rate(outcome.delivered),
-        text(outcome.headline().map(|one| show_time(one.span))),
         text(lost),
-        text(outcome.datagrams.map(|all| all.sent.to_string())),
-        text(outcome.retransmits.map(|count| count.to_string())),
-        text(outcome.jitter_seconds.map(|seconds| format!("{:.3} ms", seconds * 1e3))),
-        if is_first { Cell::from(places(&run.lines, several)) } else { Cell::default() },
         if is_first { judgement::stamp(record) } else { Cell::default() },
+        text(outcome.headline().map(|one| show_time(one.span))),
+        text(outcome.retransmits.map(|count| count.to_string())),
+        Cell::from(from),
+        Cell::from(to),
+        if is_first { Cell::from(places(&run.lines, several)) } else { Cell::default() },
+        text(counts),
+        text(outcome.jitter_seconds.map(|seconds| format!("{:.3} ms", seconds * 1e3))),
     ]
 }
 
@@ -181,7 +191,7 @@ fn places(lines: &[Lines], several: bool) -> String {
 }
 
 /// Doubts, the gravest first, then notes, each once with the numbers of its runs.
-fn write_remarks(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
+fn write_remarks(runs: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut remarks: BTreeMap<(std::cmp::Reverse<Stamp>, String), Vec<usize>> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
         let notes = run.record.outcome.notes.iter().cloned().map(|text| (Stamp::Valid, text));
@@ -199,17 +209,18 @@ fn write_remarks(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
         } else {
             tables::numbered("run", &numbers)
         };
-        writeln!(out, "  {kind}: {all}: {text}")?;
+        write_wrapped(2, &format!("{kind}: {all}: {text}"), width, out)?;
     }
     Ok(())
 }
 
-fn write_curve(curve: &LoadCurve, out: &mut dyn Write) -> io::Result<()> {
+fn write_curve(curve: &LoadCurve, width: Width, out: &mut dyn Write) -> io::Result<()> {
     let host = |address: Option<IpAddr>| {
         address.map_or_else(|| "one host".to_owned(), |address| address.to_string())
     };
     writeln!(out)?;
-    writeln!(out, "UDP from {} to {}: {}", host(curve.from), host(curve.to), limit(curve))?;
+    let text = format!("UDP from {} to {}: {}", host(curve.from), host(curve.to), limit(curve));
+    write_wrapped(0, &text, width, out)?;
     writeln!(out)?;
     let mut columns = Columns::default();
     let head = ["load", "sent", "arrived", "lost", "run"];
@@ -217,7 +228,7 @@ fn write_curve(curve: &LoadCurve, out: &mut dyn Write) -> io::Result<()> {
     for point in &curve.points {
         columns.push(point_row(point));
     }
-    columns.write(out, 2)
+    columns.write(out, 2, width)
 }
 
 /// What arrived, and what was lost if anything was, over the load.
@@ -248,7 +259,7 @@ fn picture(curve: &LoadCurve) -> Plot {
 }
 
 /// Rates without a run: each heading with the median of each column, and how many they are.
-fn write_rates(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_rates(imported: &Imported<'_>, width: Width, out: &mut dyn Write) -> io::Result<()> {
     if imported.rates.is_empty() {
         return Ok(());
     }
@@ -272,7 +283,7 @@ fn write_rates(imported: &Imported<'_>, out: &mut dyn Write) -> io::Result<()> {
         row.extend(rates.columns.iter().enumerate().map(cell));
         columns.push(row);
     }
-    columns.write(out, 2)?;
+    columns.write(out, 2, width)?;
     let is_single = |rates: &&Rates| {
         rates.columns.len() > 1 && rates.columns.iter().all(|column| column.len() <= 1)
     };
@@ -323,3 +334,6 @@ fn point_row(point: &LoadPoint) -> Vec<Cell> {
         Cell::from((point.record + 1).to_string()),
     ]
 }
+
+/// Columns of the table of runs that are left out first: jitter, lost/total.
+const LEAST_FIRST: [usize; 2] = [12, 11];

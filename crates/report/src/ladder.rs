@@ -11,6 +11,7 @@ use crate::columns::{Cell, Columns, Emphasis, paint};
 use crate::grid::{Column, Grid, Value, percent};
 use crate::judgement;
 use crate::screen::{labelled, sentence};
+use crate::width::Width;
 
 /// Writes `record` as text of at most `width` columns where words allow it.
 ///
@@ -19,7 +20,7 @@ use crate::screen::{labelled, sentence};
 pub fn write(record: &LadderRecord, width: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", head(record))?;
     writeln!(out)?;
-    rows(record).write(out, INDENT)?;
+    rows(record).write(out, INDENT, Width::of(width))?;
     writeln!(out)?;
     for line in closing(record, width) {
         writeln!(out, "{line}")?;
@@ -48,6 +49,7 @@ pub fn grid(record: &LadderRecord) -> Grid {
 /// `linerate  10.0.0.1 -> 10.0.0.2   ladder, send`.
 fn head(record: &LadderRecord) -> String {
     let ends = record
+        .heading
         .peer
         .as_ref()
         .map(|peer| format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip()));
@@ -147,8 +149,7 @@ const COLUMNS: [Column; 7] = [
 mod tests {
     use std::collections::BTreeMap;
 
-    use measurement::ladder::LadderSchema;
-    use measurement::{BitRate, Direction, Grade};
+    use measurement::{BitRate, Direction, Grade, Heading};
 
     use super::*;
     use crate::columns::plain;
@@ -168,11 +169,7 @@ mod tests {
 
     fn record() -> LadderRecord {
         LadderRecord {
-            schema: LadderSchema::V1,
-            linerate: "0.1.0".to_owned(),
-            tags: BTreeMap::new(),
-            environment: None,
-            peer: None,
+            heading: Heading::new(BTreeMap::new(), None),
             direction: Direction::Send,
             streams: 8,
             rungs: vec![

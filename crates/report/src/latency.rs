@@ -8,7 +8,9 @@ use measurement::{Bufferbloat, Grade, Loaded, RecordSet, RoundTrips, Spread, Sta
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::histogram::{Axis, Glyphs};
+use crate::page::write_wrapped;
 use crate::runs::{Run, numbered};
+use crate::width::Width;
 use crate::{judgement, notes, round_trips, terminal, verdict};
 
 /// What stands below the numbers.
@@ -24,25 +26,26 @@ pub enum Remarks {
 /// Writes the screen.
 pub(crate) fn write(
     records: &RecordSet,
-    glyphs: Glyphs,
-    remarks: Remarks,
+    (glyphs, remarks): (Glyphs, Remarks),
+    width: Width,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let Some(first) = records.records.first() else { return Ok(()) };
     let runs = numbered(&records.records);
     let rows: Vec<_> = runs.iter().flat_map(rows).collect();
-    writeln!(out, "{}\n", terminal::origin(first))?;
+    write_wrapped(0, &terminal::origin(first), width, out)?;
+    writeln!(out)?;
     if rows.is_empty() {
         return writeln!(out, "  no round trips were measured: use linerate latency HOST");
     }
-    write_answer(&runs, out)?;
-    write_percentiles(&rows, out)?;
+    write_answer(&runs, width, out)?;
+    write_percentiles(&rows, width, out)?;
     write_histograms(&rows, glyphs, out)?;
     match remarks {
-        Remarks::Few => write_doubts(&runs, out),
+        Remarks::Few => write_doubts(&runs, width, out),
         Remarks::All => {
-            verdict::write_short(&runs, out)?;
-            notes::write(&runs, out)
+            verdict::write_short(&runs, width, out)?;
+            notes::write(&runs, width, out)
         }
     }
 }
@@ -73,7 +76,7 @@ fn rows<'a>((record, run): &Run<'a>) -> impl Iterator<Item = Row<'a>> {
 }
 
 /// What load does: first in a sentence, then for each test with a probe.
-fn write_answer(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
+fn write_answer(runs: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let tests = || runs.iter().filter_map(|(record, _)| record.outcome.latency.as_ref());
     let Some(bloat) = Bufferbloat::of(tests()) else { return Ok(()) };
     let (added, idle, loaded) = (time(bloat.added()), time(bloat.idle), time(bloat.loaded));
@@ -95,7 +98,7 @@ fn write_answer(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
         let load = record.outcome.rate().map(|rate| rate.to_string()).unwrap_or_default();
         columns.push(row_of_load(record.plan.title() + run, load, latency));
     }
-    columns.write(out, 2)?;
+    columns.write(out, 2, width)?;
     writeln!(out)
 }
 
@@ -108,14 +111,14 @@ fn row_of_load(title: String, load: String, latency: &Loaded) -> Vec<Cell> {
     vec![title.into(), added.into(), Cell::new(grade, Emphasis::Strong), load.into(), rpm.into()]
 }
 
-fn write_percentiles(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
+fn write_percentiles(rows: &[Row], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = Columns::default();
     let head = ["round trips", "p50", "p90", "p99", "p99.9", "max", "lost"];
     columns.push(head.into_iter().map(|text| Cell::new(text, Emphasis::Faint)).collect());
     for row in rows {
         columns.push(percentiles(row));
     }
-    columns.write(out, 2)
+    columns.write(out, 2, width)
 }
 
 fn percentiles(row: &Row) -> Vec<Cell> {
@@ -150,7 +153,7 @@ fn write_histograms(rows: &[Row], glyphs: Glyphs, out: &mut dyn Write) -> io::Re
 
 /// What stops a reader from believing the numbers: notes on the round trips, all that makes a row
 /// INVALID, and the number of the rest.
-fn write_doubts(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
+fn write_doubts(runs: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut lines: Vec<String> = Vec::new();
     for (record, run) in runs {
         let title = record.plan.title() + run;
@@ -170,7 +173,7 @@ fn write_doubts(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
         let of = counted(runs.len() as u64, "row");
         lines.push(format!("SUSPECT: {suspect} of {of}; -v prints the reasons"));
     }
-    lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
+    lines.iter().try_for_each(|line| write_wrapped(2, line, width, out))
 }
 
 /// A time with three significant digits.

@@ -41,6 +41,8 @@ pub mod tables;
 pub mod terminal;
 pub mod tune;
 pub mod verdict;
+mod width;
 
 pub use columns::{Cell, Columns, Emphasis};
 pub use histogram::Glyphs;
+pub use width::Width;

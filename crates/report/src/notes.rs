@@ -7,12 +7,14 @@ use measurement::outcome::Ending;
 use measurement::units::counted;
 use measurement::{TestRecord, Transport};
 
+use crate::page::write_wrapped;
 use crate::runs::Run;
+use crate::width::Width;
 use crate::{engines, judgement, round_trips};
 
 /// Writes the notes on `rows`: doubts first, then remarks, then checks that could not be made. A
 /// note that holds for several rows is written once.
-pub(crate) fn write(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(rows: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut lines = Lines::default();
     for (record, run) in rows {
         let title = record.plan.title() + run;
@@ -35,7 +37,7 @@ pub(crate) fn write(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     if !lines.0.is_empty() {
         writeln!(out)?;
     }
-    lines.0.iter().try_for_each(|line| writeln!(out, "  {}", line.text(rows.len())))
+    lines.0.iter().try_for_each(|line| write_wrapped(2, &line.text(rows.len()), width, out))
 }
 
 /// How many different remarks there are on `rows`, and how many checks could not be made.

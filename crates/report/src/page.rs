@@ -1,21 +1,22 @@
-//! Writes manual pages of analysis rules: for a terminal, as JSON, and in Markdown for docs/rules.
+//! Writes manual pages of analysis rules: for a terminal, and in Markdown for docs/rules.
 
 use std::io::{self, Write};
 
-use measurement::{Page, json};
+use measurement::Page;
 
 use crate::columns::{Emphasis, paint};
+use crate::width::Width;
 
 /// Writes the manual page of a rule of the analysis for a terminal, as `linerate explain RULE`
 /// does.
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}: {}", name(page), page.title)?;
+pub fn write(page: &Page, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    write_wrapped(0, &format!("{}: {}", name(page), page.title), width, out)?;
     for (name, text) in parts(page) {
         writeln!(out)?;
-        for (number, line) in wrap(text, WIDTH).iter().enumerate() {
+        for (number, line) in wrap(text, width.of_prose(BESIDE)).iter().enumerate() {
             let name = if number == 0 { name } else { "" };
             writeln!(out, "  {name:<9} {line}")?;
         }
@@ -28,7 +29,7 @@ pub fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write_list(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_list(pages: &[&Page], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let widest = pages.iter().map(|page| page.id.slug().len()).max().unwrap_or(0);
     let mut layer = "";
     for page in by_layer(pages) {
@@ -37,17 +38,12 @@ pub fn write_list(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
             layer = page.id.layer();
             writeln!(out, "{before}{}", paint(layer, Emphasis::Strong))?;
         }
-        writeln!(out, "  {:<widest$}  {}", page.id, page.title)?;
+        for (number, line) in wrap(page.title, width.of_prose(widest + 4)).iter().enumerate() {
+            let id = if number == 0 { page.id.slug() } else { "" };
+            writeln!(out, "  {id:<widest$}  {line}")?;
+        }
     }
     Ok(())
-}
-
-/// Writes the manual pages of rules of the analysis as a JSON array.
-///
-/// # Errors
-/// An error of writing to `out`.
-pub fn write_json(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
-    json::write_indented(pages, out)
 }
 
 /// The manual page of a rule of the analysis in Markdown, for docs/rules.
@@ -120,8 +116,26 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Of text beside the names of parts.
-const WIDTH: usize = 84;
+/// A text behind `indent` spaces, in lines of at most the `width`; those after the first stand a
+/// little further in.
+pub(crate) fn write_wrapped(
+    indent: usize,
+    text: &str,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let room = width.most().saturating_sub(indent + HANGING);
+    for (number, line) in wrap(text, room).iter().enumerate() {
+        let indent = if number == 0 { indent } else { indent + HANGING };
+        writeln!(out, "{:indent$}{line}", "")?;
+    }
+    Ok(())
+}
+
+/// Columns of the names of parts.
+const BESIDE: usize = 12;
+/// Spaces before the later lines of a text, after its indent.
+const HANGING: usize = 2;
 const OPENING: &str = "\
 # Rules
 
@@ -151,13 +165,13 @@ mod tests {
     #[test]
     fn a_page_is_broken_into_lines() {
         let mut text = Vec::new();
-        write(&PAGE, &mut text).expect("a vector takes all");
+        write(&PAGE, Width::of(80), &mut text).expect("a vector takes all");
         let text = String::from_utf8(text).expect("it is text");
         assert!(
             text.starts_with("udp-receive-buffer (U1): Something limits\n\n  what      It does.\n"),
             "{text}"
         );
-        assert!(text.lines().all(|line| line.chars().count() <= 12 + WIDTH), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(!text.contains("source"), "{text}");
     }
 

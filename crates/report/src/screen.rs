@@ -69,7 +69,7 @@ pub struct Shape<'a> {
 pub enum Rest {
     /// It follows, in the same output.
     Follows,
-    /// The run is kept: `linerate explain last` has it.
+    /// The run is kept: `linerate explain last -v` has it.
     Kept,
     /// By another run with `-v`.
     Verbose,

@@ -8,6 +8,7 @@ use measurement::{BitRate, GoalEnd, GoalResult, SearchLimit, SearchRecord, Searc
 
 use crate::columns::{Cell, Columns, Emphasis, paint};
 use crate::screen::{labelled, sentence};
+use crate::width::Width;
 
 /// How much is written of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +31,11 @@ pub fn write(
 ) -> io::Result<()> {
     writeln!(out, "{}", head(record))?;
     writeln!(out)?;
-    goals(&record.goals).write(out, INDENT)?;
+    goals(&record.goals).write(out, INDENT, Width::of(width))?;
     writeln!(out)?;
     match curve {
-        Curve::Short => points(record).write(out, INDENT)?,
-        Curve::Trials => trials(&record.trials).write(out, INDENT)?,
+        Curve::Short => points(record).write(out, INDENT, Width::of(width))?,
+        Curve::Trials => trials(&record.trials).write(out, INDENT, Width::of(width))?,
     }
     writeln!(out)?;
     for line in closing(record, curve, width) {
@@ -46,6 +47,7 @@ pub fn write(
 /// `linerate  10.0.0.1 -> 10.0.0.2   UDP send   21 trials in 12.3 s`.
 fn head(record: &SearchRecord) -> String {
     let ends = record
+        .heading
         .peer
         .as_ref()
         .map(|peer| format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip()));
@@ -242,8 +244,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use measurement::plan::PlanDraft;
-    use measurement::search::SearchSchema;
-    use measurement::{Direction, SearchGoal, Transport, TrialPurpose};
+    use measurement::{BitRate, Direction, Heading, SearchGoal, Transport, TrialPurpose};
 
     use super::*;
     use crate::columns::plain;
@@ -292,11 +293,7 @@ mod tests {
             trial(TrialPurpose::Bound, 100_470, 100_000, 1_600),
         ];
         SearchRecord {
-            schema: SearchSchema::V1,
-            linerate: "0.1.0".to_owned(),
-            tags: BTreeMap::new(),
-            environment: None,
-            peer: None,
+            heading: Heading::new(BTreeMap::new(), None),
             plan: PlanDraft::new(Transport::Udp, Direction::Send).check().expect("a plan"),
             limit: SearchLimit::Knee,
             verdict: Some("the path is the limit".to_owned()),

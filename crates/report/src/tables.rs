@@ -9,87 +9,116 @@ use measurement::{Attribution, Work};
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::headline;
+use crate::page::write_wrapped;
 use crate::verdict::percent;
+use crate::width::Width;
 
 /// One of several CPU profiles that were in one text, and its CPU time by kind of work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributedTable {
     /// Number of the line where it begins.
     pub line: usize,
+    /// The part of the text that it is in, e.g. `TCP recv`; empty: there is none.
+    pub section: String,
     /// Text above it; empty: there is none.
     pub heading: String,
     /// CPU time by kind of work.
     pub attribution: Attribution,
 }
 
-/// Writes where CPU time went in each profile, below its line number and heading, and then all of
-/// them side by side.
+/// Writes where CPU time went in each profile, below its line number and heading, and then side by
+/// side those of each section, or all if there are no sections; in lines that fit the `width`.
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write(tables: &[AttributedTable], out: &mut dyn Write) -> io::Result<()> {
-    for (at, table) in tables.iter().enumerate() {
-        writeln!(out, "{}", place(at, table))?;
-        headline::write(&table.attribution, out)?;
+pub fn write(tables: &[AttributedTable], width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let numbered: Vec<_> = (1..).zip(tables).collect();
+    for (number, table) in &numbered {
+        write_wrapped(0, &place(*number, table), width, out)?;
+        headline::write(&table.attribution, width, out)?;
         writeln!(out)?;
     }
-    write_comparison(tables, out)
+    let sections = numbered.chunk_by(|(_, one), (_, next)| one.section == next.section);
+    let compared = sections.filter(|section| section.len() > 1);
+    for (at, section) in compared.enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        write_comparison(section, width, out)?;
+    }
+    Ok(())
 }
 
-/// `table 1, line 7: Before`.
-fn place(at: usize, table: &AttributedTable) -> String {
-    let place = format!("table {}, line {}", at + 1, table.line);
-    if table.heading.is_empty() { place } else { format!("{place}: {}", table.heading) }
+/// `table 1, line 7: TCP recv: Before`.
+fn place(number: usize, table: &AttributedTable) -> String {
+    let names = [&table.section, &table.heading].into_iter().filter(|name| !name.is_empty());
+    let place = format!("table {number}, line {}", table.line);
+    names.fold(place, |place, name| place + ": " + name)
 }
 
-fn write_comparison(tables: &[AttributedTable], out: &mut dyn Write) -> io::Result<()> {
+/// A table with its number.
+type Numbered<'a> = (usize, &'a AttributedTable);
+
+fn write_comparison(tables: &[Numbered<'_>], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let shown = &tables[..tables.len().min(MOST_COMPARED)];
-    let which = if shown.len() < tables.len() {
-        format!("the first {} of {} tables", shown.len(), tables.len())
-    } else {
-        format!("{} tables", tables.len())
+    let section = shown.first().map_or("", |(_, table)| &table.section);
+    let which = match section {
+        "" if shown.len() < tables.len() => {
+            format!("the first {} of {} tables", shown.len(), tables.len())
+        }
+        "" => format!("{} tables", tables.len()),
+        section => section.to_owned(),
     };
-    writeln!(out, "share of the busy time in {which} (empty: no function of this kind in it)")?;
+    let text = format!("share of the busy time in {which} (empty: no function of this kind in it)");
+    write_wrapped(0, &text, width, out)?;
     writeln!(out)?;
     let mut columns = Columns::default();
-    columns.push(head(shown.len()));
+    columns.push(head(shown));
     for work in works(shown) {
         columns.push(row(work, shown));
     }
     for case in cases(shown) {
         columns.push(rates(case, shown));
     }
-    columns.write(out, INDENT)?;
-    write_assumption(shown, out)
+    columns.write(out, INDENT, width)?;
+    write_assumption(shown, width, out)
 }
 
 /// One rate was given, and may have been measured during one of the tables only.
-fn write_assumption(tables: &[AttributedTable], out: &mut dyn Write) -> io::Result<()> {
-    let mut estimates = tables.iter().flat_map(|table| &table.attribution.what_if);
+fn write_assumption(tables: &[Numbered<'_>], width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let mut estimates = tables.iter().flat_map(|(_, table)| &table.attribution.what_if);
     let Some(WhatIf { from, .. }) = estimates.next() else { return Ok(()) };
     writeln!(out)?;
-    writeln!(out, "the rates assume that {from} was reached during each of the tables")
+    let text = format!("the rates assume that {from} was reached during each of the tables");
+    write_wrapped(0, &text, width, out)
 }
 
-/// `table 1`, `-> table 2`.
-fn head(count: usize) -> Vec<Cell> {
-    let name = |at| if at == 1 { "table 1".to_owned() } else { format!("-> table {at}") };
-    let names = std::iter::once(String::new()).chain((1..=count).map(name));
+/// `table 1`, `-> table 2`; in a section what stands above each, if that is short.
+fn head(tables: &[Numbered<'_>]) -> Vec<Cell> {
+    let name = |(number, table): &Numbered<'_>| {
+        let is_short = (1..=LONGEST_NAME).contains(&table.heading.chars().count());
+        let is_named = is_short && !table.section.is_empty();
+        if is_named { table.heading.clone() } else { format!("table {number}") }
+    };
+    let arrow = |(at, name): (usize, String)| if at == 0 { name } else { format!("-> {name}") };
+    let names = tables.iter().map(name).enumerate().map(arrow);
+    let names = std::iter::once(String::new()).chain(names);
     names.map(|name| Cell::new(name, Emphasis::Faint)).collect()
 }
 
 /// Kinds of work, the largest of any table first.
-fn works(tables: &[AttributedTable]) -> Vec<Work> {
-    let all = tables.iter().flat_map(|table| table.attribution.work.keys().copied());
+fn works(tables: &[Numbered<'_>]) -> Vec<Work> {
+    let all = tables.iter().flat_map(|(_, table)| table.attribution.work.keys().copied());
     let mut all: Vec<_> = all.collect::<BTreeSet<_>>().into_iter().collect();
-    let most = |work| tables.iter().filter_map(|table| share(table, work)).fold(0.0, f64::max);
+    let most = |work| tables.iter().filter_map(|(_, table)| share(table, work)).fold(0.0, f64::max);
     all.retain(|work| *work != Work::Idle);
     all.sort_by(|a, b| most(*b).total_cmp(&most(*a)));
     all
 }
 
-fn row(work: Work, tables: &[AttributedTable]) -> Vec<Cell> {
-    let shares = tables.iter().map(|table| share(table, work).map_or_else(String::new, percent));
+fn row(work: Work, tables: &[Numbered<'_>]) -> Vec<Cell> {
+    let shares =
+        tables.iter().map(|(_, table)| share(table, work).map_or_else(String::new, percent));
     std::iter::once(work.to_string()).chain(shares).map(Cell::from).collect()
 }
 
@@ -98,9 +127,9 @@ fn share(table: &AttributedTable, work: Work) -> Option<f64> {
 }
 
 /// Work that any table has an estimate without; the largest part of each is its own.
-fn cases(tables: &[AttributedTable]) -> Vec<&str> {
-    let estimates = tables.iter().flat_map(|table| &table.attribution.what_if);
-    let mut cases: Vec<&str> = Vec::new();
+fn cases<'a>(tables: &[Numbered<'a>]) -> Vec<&'a str> {
+    let estimates = tables.iter().flat_map(|(_, table)| &table.attribution.what_if);
+    let mut cases: Vec<&'a str> = Vec::new();
     for case in estimates.map(|one| one.without.trim_end_matches(',')) {
         if !cases.contains(&case) {
             cases.push(case);
@@ -110,8 +139,8 @@ fn cases(tables: &[AttributedTable]) -> Vec<&str> {
 }
 
 /// `at most, without all copies`, and the rate by each table.
-fn rates(case: &str, tables: &[AttributedTable]) -> Vec<Cell> {
-    let rate = |table: &AttributedTable| {
+fn rates(case: &str, tables: &[Numbered<'_>]) -> Vec<Cell> {
+    let rate = |(_, table): &Numbered<'_>| {
         let mut estimates = table.attribution.what_if.iter();
         let one = estimates.find(|one| one.without.trim_end_matches(',') == case);
         one.map_or_else(String::new, |one| one.at_most.to_string())
@@ -124,8 +153,9 @@ fn rates(case: &str, tables: &[AttributedTable]) -> Vec<Cell> {
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write_unread(lines: &[usize], out: &mut dyn Write) -> io::Result<()> {
-    listed(lines).map_or(Ok(()), |lines| writeln!(out, "not read: {lines}"))
+pub fn write_unread(lines: &[usize], width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let line = listed(lines).map(|lines| format!("not read: {lines}"));
+    line.map_or(Ok(()), |line| write_wrapped(0, &line, width, out))
 }
 
 /// `5 lines (2, 5-7, 9)`; none: there are none.
@@ -158,8 +188,10 @@ fn range((first, last): (usize, usize)) -> String {
 }
 
 const INDENT: usize = 4;
-/// Tables side by side, as wide as a terminal.
+/// Tables side by side.
 const MOST_COMPARED: usize = 6;
+/// Letters of a heading that names a column.
+const LONGEST_NAME: usize = 16;
 const MOST_RANGES: usize = 20;
 
 #[cfg(test)]
@@ -180,7 +212,7 @@ mod tests {
             cpus: Vec::new(),
             what_if: Vec::new(),
         };
-        AttributedTable { line, heading: heading.to_owned(), attribution }
+        AttributedTable { line, section: String::new(), heading: heading.to_owned(), attribution }
     }
 
     fn estimate(table: &mut AttributedTable, without: &str, mbps: u64) {
@@ -203,7 +235,7 @@ mod tests {
         estimate(&mut before, "all copies", 166);
         estimate(&mut after, "all copies", 333);
         estimate(&mut after, "checksums, the largest part,", 142);
-        let text = text(|out| write(&[before, after], out));
+        let text = text(|out| write(&[before, after], Width::UNKNOWN, out));
         assert!(text.starts_with("table 1, line 3: Before\ndriver limits: 60 %"), "{text}");
         assert!(text.contains("\ntable 2, line 9\ncopying limits: 70 %"), "{text}");
         let comparison = "
@@ -220,20 +252,45 @@ the rates assume that 100.0 Mbit/s was reached during each of the tables
     }
 
     #[test]
+    fn those_of_a_section_are_compared() {
+        let sections = [("TCP recv", 0.4), ("TCP recv", 0.7), ("TCP send", 0.2), ("TCP send", 0.1)];
+        let tables = sections.iter().zip(["Before", "After"].iter().cycle());
+        let tables: Vec<_> = tables
+            .map(|((section, share), heading)| AttributedTable {
+                section: (*section).to_owned(),
+                ..table(1, heading, &[(Work::CopyUser, *share)])
+            })
+            .collect();
+        let text = text(|out| write(&tables, Width::UNKNOWN, out));
+        assert!(text.contains("table 2, line 1: TCP recv: After\n"), "{text}");
+        let comparison =
+            "share of the busy time in TCP send (empty: no function of this kind in it)
+
+                                Before   -> After
+    copy to or from processes   20.0 %     10.0 %
+";
+        assert!(text.ends_with(comparison), "{text}");
+        assert_eq!(text.matches("-> After").count(), 2, "{text}");
+    }
+
+    #[test]
     fn of_many_tables_the_first_are_compared() {
         let tables: Vec<_> = (1..9).map(|line| table(line, "", &[(Work::Driver, 1.0)])).collect();
-        let text = text(|out| write(&tables, out));
+        let text = text(|out| write(&tables, Width::UNKNOWN, out));
         assert!(text.contains("table 8, line 8") && text.contains("the first 6 of 8 tables"));
         assert!(text.contains("-> table 6\n"), "{text}");
     }
 
     #[test]
     fn lines_that_were_not_read_are_counted_and_listed() {
-        assert_eq!(text(|out| write_unread(&[], out)), "");
-        assert_eq!(text(|out| write_unread(&[7], out)), "not read: 1 line (7)\n");
+        assert_eq!(text(|out| write_unread(&[], Width::UNKNOWN, out)), "");
+        assert_eq!(text(|out| write_unread(&[7], Width::UNKNOWN, out)), "not read: 1 line (7)\n");
         let lines = [2, 5, 6, 7, 9];
-        assert_eq!(text(|out| write_unread(&lines, out)), "not read: 5 lines (2, 5-7, 9)\n");
+        assert_eq!(
+            text(|out| write_unread(&lines, Width::UNKNOWN, out)),
+            "not read: 5 lines (2, 5-7, 9)\n"
+        );
         let many: Vec<_> = (0..100).map(|line| 2 * line).collect();
-        assert!(text(|out| write_unread(&many, out)).ends_with(", 38, ...)\n"));
+        assert!(text(|out| write_unread(&many, Width::UNKNOWN, out)).ends_with(", 38, ...)\n"));
     }
 }

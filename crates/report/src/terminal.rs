@@ -14,41 +14,51 @@ use measurement::{
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
+use crate::page::write_wrapped;
 use crate::runs::{Run, numbered};
+use crate::width::Width;
 use crate::{judgement, notes, pacing, rate_search, round_trips, verdict};
 
 /// Writes the table of results, a row for each record and direction, then the verdicts and notes.
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(records: &RecordSet, width: Width, out: &mut dyn Write) -> io::Result<()> {
     if records.records.is_empty() {
         return Ok(());
     }
-    write_measured(records, out)?;
-    verdict::write_short(&numbered(&records.records), out)?;
-    write_notes(records, out)
+    write_measured(records, width, out)?;
+    verdict::write_short(&numbered(&records.records), width, out)?;
+    write_notes(records, width, out)
 }
 
 /// Writes the table of results, and the tables of fairness and round-trip times.
-pub(crate) fn write_measured(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_measured(
+    records: &RecordSet,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Some(first) = records.records.first() else { return Ok(()) };
-    writeln!(out, "{}", origin(first))?;
+    write_wrapped(0, &origin(first), width, out)?;
     writeln!(out)?;
     let rows = numbered(&records.records);
-    write_rates(&rows, out)?;
-    write_round_trips(&rows, out)?;
-    write_fairness(&rows, out)?;
-    write_accounts(&rows, out)?;
-    write_summaries(records, out)
+    write_rates(&rows, width, out)?;
+    write_round_trips(&rows, width, out)?;
+    write_fairness(&rows, width, out)?;
+    write_accounts(&rows, width, out)?;
+    write_summaries(records, width, out)
 }
 
 /// Writes the verdicts and notes.
-pub(crate) fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-    notes::write(&numbered(&records.records), out)
+pub(crate) fn write_notes(
+    records: &RecordSet,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    notes::write(&numbered(&records.records), width, out)
 }
 
-fn write_rates(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+fn write_rates(rows: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = Columns::default();
     columns.push(head());
     for (record, run) in rows {
@@ -56,10 +66,10 @@ fn write_rates(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
             columns.push(row(record, run, outcome));
         }
     }
-    if columns.has_rows() { columns.write(out, 2) } else { Ok(()) }
+    if columns.has_rows() { columns.write(out, 2, width) } else { Ok(()) }
 }
 
-fn write_round_trips(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+fn write_round_trips(rows: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = Columns::default();
     columns.push(round_trips::head());
     for (record, run) in rows {
@@ -73,7 +83,7 @@ fn write_round_trips(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     if rows.iter().any(|(record, _)| !record.outcome.directions.is_empty()) {
         writeln!(out)?;
     }
-    columns.write(out, 2)
+    columns.write(out, 2, width)
 }
 
 /// The ends of the test, as far as known, or the source of an imported record.
@@ -208,7 +218,7 @@ fn milliseconds(seconds: f64) -> String {
 }
 
 /// Writes how evenly the streams of each row shared the rate.
-fn write_fairness(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+fn write_fairness(rows: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = Columns::default();
     let head = ["each stream", "slowest", "median", "fastest", "Jain's index", "idle"];
     columns.push(head.into_iter().map(|text| Cell::new(text, Emphasis::Faint)).collect());
@@ -226,7 +236,7 @@ fn write_fairness(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out)?;
-    columns.write(out, 2)
+    columns.write(out, 2, width)
 }
 
 fn fairness_row(title: String, fairness: Fairness) -> Vec<Cell> {
@@ -299,7 +309,7 @@ fn numbers(own: &[usize]) -> String {
     }
 }
 
-fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+fn write_summaries(records: &RecordSet, width: Width, out: &mut dyn Write) -> io::Result<()> {
     if records.summaries.is_empty() {
         return Ok(());
     }
@@ -320,10 +330,11 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         ]);
     }
     writeln!(out)?;
-    columns.write(out, 2)?;
+    columns.write(out, 2, width)?;
     for summary in &records.summaries {
         if let Some(spread) = &summary.spread {
-            writeln!(out, "  {}: {}: {}", spread.stamp, summary.row, spread.text)?;
+            let text = format!("{}: {}: {}", spread.stamp, summary.row, spread.text);
+            write_wrapped(2, &text, width, out)?;
         }
     }
     Ok(())
@@ -331,29 +342,29 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes how well requested rates were kept, where datagrams were dropped, and what TCP waited
 /// for.
-fn write_accounts(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+fn write_accounts(rows: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let (mut lines, mut accounts) = (Vec::new(), Vec::new());
     for (record, run) in rows {
         let search = record.trials.rate.as_ref();
         let search = search.map(|one| rate_search::line(one, rate_search::lost(record, one)));
-        lines.extend(search.map(|line| format!("  search: {}{run}: {line}", record.plan.title())));
+        lines.extend(search.map(|line| format!("search: {}{run}: {line}", record.plan.title())));
         for (index, outcome) in record.outcome.directions.iter().enumerate() {
             let title = record.plan.row_of_direction(outcome.direction) + run;
             let line = outcome.pacing.as_ref().map(pacing::line);
-            lines.extend(line.map(|line| format!("  pacing: {title}: {line}")));
+            lines.extend(line.map(|line| format!("pacing: {title}: {line}")));
             let line = outcome.ipdv.as_ref().map(delay_variation);
-            lines.extend(line.map(|line| format!("  ipdv: {title}: {line}")));
+            lines.extend(line.map(|line| format!("ipdv: {title}: {line}")));
             let judged = record.judgement.as_ref();
             let account = judged.and_then(|judged| judged.directions.get(index));
             let lines = account.map(judgement::lines).unwrap_or_default();
-            accounts.extend(lines.iter().map(|(what, line)| format!("  {what}: {title}: {line}")));
+            accounts.extend(lines.iter().map(|(what, line)| format!("{what}: {title}: {line}")));
         }
     }
     lines.append(&mut accounts);
     if !lines.is_empty() {
         writeln!(out)?;
     }
-    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+    lines.iter().try_for_each(|line| write_wrapped(2, line, width, out))
 }
 
 /// The variation of the delay from one datagram to the next (RFC 3393).

@@ -11,6 +11,7 @@ use measurement::units::counted;
 
 use crate::columns::{Cell, Columns, Emphasis, paint};
 use crate::screen::{labelled, sentence};
+use crate::width::Width;
 
 /// Writes `record` as text of at most `width` columns where words allow it.
 ///
@@ -29,7 +30,7 @@ pub fn write(record: &TuneRecord, width: usize, out: &mut dyn Write) -> io::Resu
     verdict.chain(attempts).try_for_each(|line| writeln!(out, "{line}"))?;
     if let Some(check) = &record.check {
         writeln!(out)?;
-        table(check).write(out, INDENT)?;
+        table(check).write(out, INDENT, Width::of(width))?;
         writeln!(out)?;
     }
     let (emphasis, text) = result(record);

@@ -11,11 +11,12 @@ use measurement::{
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
-use crate::page::wrap;
+use crate::page;
 use crate::runs::Run;
+use crate::width::Width;
 
 /// Writes the verdict of each row with its evidence; equal verdicts are written once.
-pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_short(rows: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut verdicts: Vec<(Vec<String>, &Verdict)> = Vec::new();
     for (record, run) in rows {
         let Some(verdict) = verdict(record) else { continue };
@@ -34,7 +35,7 @@ pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
         } else {
             titles.join(", ")
         };
-        write_lines(&whose, verdict, out)?;
+        write_lines(&whose, verdict, width, out)?;
     }
     Ok(())
 }
@@ -44,20 +45,21 @@ pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(record: &TestRecord, width: Width, out: &mut dyn Write) -> io::Result<()> {
     let Some(judgement) = &record.judgement else { return Ok(()) };
     if let Some(question) = &record.question {
-        writeln!(out, "{}", further(question, &record.plan))?;
+        page::write_wrapped(0, &further(question, &record.plan), width, out)?;
     }
     if let Some(verdict) = &judgement.verdict {
-        writeln!(out, "{}: {}", record.plan.title(), verdict.sentence)?;
-        write_findings(&verdict.findings, out)?;
+        let sentence = format!("{}: {}", record.plan.title(), verdict.sentence);
+        page::write_wrapped(0, &sentence, width, out)?;
+        write_findings(&verdict.findings, width, out)?;
         if let Some(measurement) = &verdict.would_decide {
             writeln!(out)?;
-            write_wrapped(2, &format!("would decide: {measurement}"), out)?;
+            write_wrapped(2, &format!("would decide: {measurement}"), width, out)?;
         }
     }
-    judgement.attributions.iter().try_for_each(|one| write_work(one, TELLING, out))
+    judgement.attributions.iter().try_for_each(|one| write_work(one, TELLING, width, out))
 }
 
 /// `further measurement: does a slower run lose as well? (UDP send, 40.00 Mbit/s)`.
@@ -75,25 +77,25 @@ fn further(question: &str, plan: &TestPlan) -> String {
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write_findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_findings(findings: &[Finding], width: Width, out: &mut dyn Write) -> io::Result<()> {
     for finding in findings {
         let Finding { rule, text, .. } = finding;
         writeln!(out)?;
-        write_wrapped(2, &format!("{}: {text} [{rule}]", word(finding.certainty)), out)?;
+        write_wrapped(2, &format!("{}: {text} [{rule}]", word(finding.certainty)), width, out)?;
         for seen in &finding.evidence {
-            write_wrapped(6, &format!("seen: {seen}"), out)?;
+            write_wrapped(6, &format!("seen: {seen}"), width, out)?;
         }
         if let Some(bound) = finding.effect.bound() {
-            write_wrapped(6, &format!("allows: {bound}"), out)?;
+            write_wrapped(6, &format!("allows: {bound}"), width, out)?;
         }
-        write_remedy(&finding.remedy, out)?;
+        write_remedy(&finding.remedy, width, out)?;
     }
     Ok(())
 }
 
 /// The advice, and a line for each command that follows it.
-fn write_remedy(remedy: &Remedy, out: &mut dyn Write) -> io::Result<()> {
-    write_wrapped(6, &format!("change: {}", remedy.sentence), out)?;
+fn write_remedy(remedy: &Remedy, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    write_wrapped(6, &format!("change: {}", remedy.sentence), width, out)?;
     for change in &remedy.changes {
         let place = place(change);
         let now = change.from.as_ref().map(|now| format!(" (now {now})")).unwrap_or_default();
@@ -118,18 +120,29 @@ pub(crate) fn place(change: &Change) -> String {
 ///
 /// # Errors
 /// An error of writing to `out`.
-pub fn write_attribution(attribution: &Attribution, out: &mut dyn Write) -> io::Result<()> {
-    write_work(attribution, 0.0, out)
+pub fn write_attribution(
+    attribution: &Attribution,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write_work(attribution, 0.0, width, out)
 }
 
 /// The same, of kinds that took at least that share of the busy time.
-fn write_work(attribution: &Attribution, least: f64, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n  {}", heading(attribution))?;
-    work(attribution, least).write(out, 4)?;
+fn write_work(
+    attribution: &Attribution,
+    least: f64,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out)?;
+    page::write_wrapped(2, &heading(attribution), width, out)?;
+    work(attribution, least).write(out, 4, width)?;
     if !attribution.what_if.is_empty() {
         writeln!(out)?;
     }
-    attribution.what_if.iter().try_for_each(|one| writeln!(out, "    {}", what_if(one)))
+    let estimates = attribution.what_if.iter();
+    estimates.map(what_if).try_for_each(|text| page::write_wrapped(4, &text, width, out))
 }
 
 fn verdict(record: &TestRecord) -> Option<&Verdict> {
@@ -144,16 +157,22 @@ fn is_alike(one: &Verdict, other: &Verdict) -> bool {
         && (one.conclusion == Conclusion::Delivered || evidence(one) == evidence(other))
 }
 
-fn write_lines(whose: &str, verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
+fn write_lines(
+    whose: &str,
+    verdict: &Verdict,
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut line = |indent, text: String| page::write_wrapped(indent, &text, width, out);
     let mut findings = verdict.findings.iter();
     let headline = (verdict.conclusion == Conclusion::Limited).then(|| findings.next()).flatten();
     let id = headline.map(|one| format!(" [{}]", one.rule)).unwrap_or_default();
-    writeln!(out, "  verdict: {whose}: {}{id}", verdict.sentence)?;
+    line(2, format!("verdict: {whose}: {}{id}", verdict.sentence))?;
     if let Some(headline) = headline {
-        writeln!(out, "    seen: {}", headline.evidence.join("; "))?;
+        line(4, format!("seen: {}", headline.evidence.join("; ")))?;
     }
     if let Some(measurement) = &verdict.would_decide {
-        writeln!(out, "    would decide: {measurement}")?;
+        line(4, format!("would decide: {measurement}"))?;
     }
     let further = findings.map(|one| {
         let perhaps =
@@ -163,18 +182,16 @@ fn write_lines(whose: &str, verdict: &Verdict, out: &mut dyn Write) -> io::Resul
     let further: Vec<_> = further.collect();
     match (verdict.conclusion, further.is_empty()) {
         (_, true) => Ok(()),
-        (Conclusion::Undecided, false) => writeln!(out, "    may be: {}", further.join("; ")),
-        (_, false) => writeln!(out, "    besides: {}", further.join("; ")),
+        (Conclusion::Undecided, false) => line(4, format!("may be: {}", further.join("; "))),
+        (_, false) => line(4, format!("besides: {}", further.join("; "))),
     }
 }
 
-/// A text with `indent` spaces before it, the lines after its first a little further in.
-fn write_wrapped(indent: usize, text: &str, out: &mut dyn Write) -> io::Result<()> {
-    for (number, line) in wrap(text, WIDTH).iter().enumerate() {
-        let indent = if number == 0 { indent } else { indent + 2 };
-        writeln!(out, "{:indent$}{line}", "")?;
-    }
-    Ok(())
+/// A text with `indent` spaces before it, the lines after its first a little further in; not longer
+/// than a person likes to read.
+fn write_wrapped(indent: usize, text: &str, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let width = Width::of(width.most().min(indent + LONGEST));
+    page::write_wrapped(indent, text, width, out)
 }
 
 pub(crate) const fn word(certainty: Certainty) -> &'static str {
@@ -246,7 +263,7 @@ pub(crate) fn what_if(one: &WhatIf) -> String {
 /// Share of the busy time of a host from which on a kind of work is told beside a verdict.
 const TELLING: f64 = 0.05;
 /// Letters of a line after its indent.
-const WIDTH: usize = 90;
+const LONGEST: usize = 92;
 
 #[cfg(test)]
 mod tests {
@@ -288,7 +305,7 @@ mod tests {
     fn the_headline_has_its_evidence_and_others_a_line() {
         let findings = vec![finding(Certainty::Limit), finding(Certainty::Note)];
         let verdict = verdict(Conclusion::Limited, findings);
-        let text = text(|out| write_lines("TCP send", &verdict, out));
+        let text = text(|out| write_lines("TCP send", &verdict, Width::UNKNOWN, out));
         let lines = "  verdict: TCP send: so it is [udp-receive-buffer]\n    seen: a grew by 7; b is 3\n    \
                      besides: something limits [udp-receive-buffer]\n";
         assert_eq!(text, lines);
@@ -306,7 +323,7 @@ mod tests {
     #[test]
     fn what_is_undecided_says_what_would_decide() {
         let verdict = verdict(Conclusion::Undecided, vec![finding(Certainty::Candidate)]);
-        let text = text(|out| write_lines("TCP send", &verdict, out));
+        let text = text(|out| write_lines("TCP send", &verdict, Width::UNKNOWN, out));
         let lines = "  verdict: TCP send: so it is\n    would decide: a longer test\n    may be: \
                      something limits [udp-receive-buffer]\n";
         assert_eq!(text, lines);
@@ -314,7 +331,8 @@ mod tests {
 
     #[test]
     fn findings_have_their_remedies() {
-        let text = text(|out| write_findings(&[finding(Certainty::Candidate)], out));
+        let text =
+            text(|out| write_findings(&[finding(Certainty::Candidate)], Width::UNKNOWN, out));
         let lines = "\n  may limit: something limits [udp-receive-buffer]\n      seen: a grew by 7\n      \
                      seen: b is 3\n      change: change it\n";
         assert_eq!(text, lines);
@@ -325,7 +343,7 @@ mod tests {
         let bound = measurement::Bound::exact(26_214_400.0, "65,536 bytes in 20 ms");
         let effect = measurement::Effect::Rate(bound);
         let finding = Finding { effect, ..finding(Certainty::Candidate) };
-        let text = text(|out| write_findings(&[finding], out));
+        let text = text(|out| write_findings(&[finding], Width::UNKNOWN, out));
         assert!(text.contains("      allows: at most 26.21 Mbit/s (65,536 bytes in 20 ms)\n"));
     }
 
@@ -348,7 +366,7 @@ mod tests {
                 at_most: BitRate::from_bits_per_second(904_000_000),
             }],
         };
-        let text = text(|out| write_attribution(&attribution, out));
+        let text = text(|out| write_attribution(&attribution, Width::UNKNOWN, out));
         let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in {text}"));
         assert!(place("driver") < place("copy to or from processes"), "{text}");
         assert!(text.contains("CPU 1 (98 % busy)") && !text.contains("idle"), "{text}");

@@ -1,6 +1,6 @@
 //! Texts of comparisons and of histories.
 
-use linerate_report::{comparison, history};
+use linerate_report::{Width, comparison, history};
 use measurement::comparison::{
     Change, Comparison, Difference, EffectSize, Method, RatioInterval, RowComparison, Side,
     Version, VersionChange, Versions,
@@ -87,7 +87,7 @@ fn anstyle_free(text: &str) -> String {
 #[test]
 fn a_run_of_another_program_has_no_time() {
     let imported = Run { command: "import".to_owned(), host: String::new(), ..run(7, &[]) };
-    let text = anstyle_free(&text(|out| history::write(&[imported], out)));
+    let text = anstyle_free(&text(|out| history::write(&[imported], Width::UNKNOWN, out)));
     assert!(text.contains("unknown") && !text.contains("2026"), "{text}");
 }
 
@@ -136,7 +136,10 @@ fn run(id: i64, tags: &[&str]) -> Run {
 fn a_history_has_a_line_for_each_row() {
     let empty = Run { rows: Vec::new(), peer: String::new(), ..run(3, &[]) };
     let runs = [empty, run(12, &["before", "site=lab"])];
-    insta::assert_snapshot!("history", text(|out| history::write(&runs, out)));
+    insta::assert_snapshot!("history", text(|out| history::write(&runs, Width::UNKNOWN, out)));
+    let narrow = anstyle_free(&text(|out| history::write(&runs, Width::of(80), out)));
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    assert!(narrow.contains("no room for: limit") && narrow.contains("TCP send"), "{narrow}");
 }
 
 #[test]
@@ -167,5 +170,8 @@ fn versions_tell_what_changed_or_what_is_missing() {
     };
     let alone = Versions { versions: vec![version("6.1.0", 940e6, 4)], ..few.clone() };
     let all = [changed, same, few, alone];
-    insta::assert_snapshot!("versions", text(|out| history::write_versions(&all, out)));
+    insta::assert_snapshot!(
+        "versions",
+        text(|out| history::write_versions(&all, Width::UNKNOWN, out))
+    );
 }

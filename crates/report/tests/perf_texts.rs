@@ -2,6 +2,7 @@
 //! language.
 
 use analysis::attribute;
+use linerate_report::Width;
 use linerate_report::import::{Imported, Table, importer};
 use linerate_report::tables::{self, AttributedTable};
 use measurement::verdict::Work;
@@ -51,11 +52,13 @@ fn the_comparison_of_two_reports_is_printed() {
     let (tables, _) = tables_of(include_str!("perf/two-reports.txt"));
     let tables = tables.into_iter().map(|table| AttributedTable {
         line: table.line,
+        section: table.section,
         heading: table.heading,
         attribution: attributed(&table.profile),
     });
     let mut out = Vec::new();
-    tables::write(&tables.collect::<Vec<_>>(), &mut out).expect("a vector takes all");
+    tables::write(&tables.collect::<Vec<_>>(), Width::UNKNOWN, &mut out)
+        .expect("a vector takes all");
     insta::assert_snapshot!(String::from_utf8(out).expect("it is text"));
 }
 

@@ -13,7 +13,8 @@ use measurement::{
 
 fn table(records: &RecordSet) -> String {
     let mut out = Vec::new();
-    linerate_report::terminal::write(records, &mut out).expect("a Vec takes everything");
+    linerate_report::terminal::write(records, linerate_report::Width::UNKNOWN, &mut out)
+        .expect("a Vec takes everything");
     // A person sees colours, not escape sequences.
     String::from_utf8(out).expect("text").replace('\x1b', "^")
 }

@@ -8,8 +8,9 @@ use analysis::search::{NextTrial, SearchLimits, ThroughputSearch, limit, remarks
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::{
-    BitRate, ByteSize, End, GoalResult, Pacing, RateSearch, RateSearchEnd, RateTrial, SearchGoal,
-    SearchLimit, SearchRecord, SearchTrial, TestPlan, TestRecord, Transport, TrialPurpose,
+    BitRate, ByteSize, End, GoalResult, Heading, Pacing, RateSearch, RateSearchEnd, RateTrial,
+    SearchGoal, SearchLimit, SearchRecord, SearchTrial, TestPlan, TestRecord, Transport,
+    TrialPurpose,
 };
 
 use super::{Next, Purpose, Row, Search, Task, Trial};
@@ -57,16 +58,11 @@ impl Throughput {
     /// The record of the search, as far as it went.
     pub fn record(&self, tags: BTreeMap<String, String>) -> SearchRecord {
         let goals = self.results();
-        let first = self.records.first();
         let evidence = self.evidence(&goals);
         let judged = evidence.as_ref().and_then(|record| record.judgement.as_ref());
         let verdict = judged.and_then(|judgement| judgement.verdict.as_ref());
         SearchRecord {
-            schema: measurement::search::SearchSchema::default(),
-            linerate: env!("CARGO_PKG_VERSION").to_owned(),
-            tags,
-            environment: first.and_then(|record| record.environment.clone()),
-            peer: first.and_then(|record| record.peer.clone()),
+            heading: Heading::new(tags, self.records.first()),
             plan: self.plan.clone(),
             limit: limit(&goals, &self.trials),
             verdict: verdict.map(|verdict| verdict.sentence.clone()),

@@ -9,10 +9,11 @@ use campaign::search::{Alternate, Sweep};
 use campaign::{AB_CONFIDENCE, Look, Requirements, Results, Row, Runner};
 use linux::entropy;
 use linux::event::StopSignals;
-use measurement::alternation::AbSchema;
 use measurement::plan::PlanDraft;
 use measurement::units::show_time;
-use measurement::{AbFinding, AbRecord, AbRule, AbSide, End, RecordSet, TestPlan, Transport, json};
+use measurement::{
+    AbFinding, AbRecord, AbRule, AbSide, End, Heading, RecordSet, TestPlan, Transport, json,
+};
 use report::ab;
 
 use crate::commands::test::request;
@@ -72,13 +73,17 @@ fn sides(flags: &AbFlags) -> Result<[Side; 2], UsageError> {
 fn side(name: &str, options: &str) -> Result<Side, UsageError> {
     let named = |text: &str| UsageError(format!("{name}: {text}"));
     let test = AbFlags::side(options).map_err(|error| {
+        if !error.use_stderr() {
+            return named("help and version are no settings");
+        }
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
         named(first.trim_start_matches("error: "))
     })?;
     let row = one_row(&test, "an A/B test").map_err(|error| named(&error.0))?;
     let TestFlags { server, rows, output, .. } = &test;
-    let shared = format!("{server:?} {:?} {} {:?}", rows.profile, rows.no_evidence, output.tag);
+    let watched = format!("{:?} {} {:?}", rows.profile, rows.no_evidence, rows.observe);
+    let shared = format!("{server:?} {watched} {output:?}");
     Ok(Side { options: options.trim().to_owned(), row, shared })
 }
 
@@ -141,16 +146,12 @@ impl AbTest {
         let look = Look::at(&pairs.counting, &self.rule);
         let error = exit::of_results(&results, pairs.counting.len(), "pair");
         let records = results.records.records;
-        let first = records.first();
+        let tags = flags.test.output.tag.iter().cloned().collect();
         let rate_of =
             |side: fn(&(f64, f64)) -> f64| campaign::mean_rate(pairs.counting.iter().map(side));
         let [a, b] = self.sides;
         AbRecord {
-            schema: AbSchema::default(),
-            linerate: env!("CARGO_PKG_VERSION").to_owned(),
-            tags: flags.test.output.tag.iter().cloned().collect(),
-            environment: first.and_then(|record| record.environment.clone()),
-            peer: first.and_then(|record| record.peer.clone()),
+            heading: Heading::new(tags, records.first()),
             a: AbSide { rate: rate_of(|pair| pair.0), ..a },
             b: AbSide { rate: rate_of(|pair| pair.1), ..b },
             rule: self.rule,
@@ -181,6 +182,7 @@ fn finish(
         output::print_table(|out| match form {
             Form::Text => ab::write(record, terminal::width(), out),
             Form::Json => json::write_indented(record, out),
+            Form::Compact => json::write(record, out).and_then(|()| writeln!(out)),
         })?;
     }
     if let Some(file) = output.output.as_deref().filter(|_| !record.records.is_empty()) {
@@ -193,7 +195,7 @@ fn finish(
         Some(error) => exit::complain(error),
         None if !missed.is_empty() => ExitCode::from(exit::MISSED),
         None if record.finding == AbFinding::TooFew => {
-            exit::complain(&exit::failed("too few runs are valid: see linerate explain last"));
+            exit::complain(&exit::failed("too few runs are valid: see linerate explain last -v"));
             ExitCode::from(exit::INVALID)
         }
         None => ExitCode::SUCCESS,

@@ -34,7 +34,7 @@ pub(crate) fn run(flags: &CalcFlags) -> anyhow::Result<ExitCode> {
 }
 
 fn write(grid: &Grid, plot: Option<&Plot>, out: &mut dyn Write) -> io::Result<()> {
-    grid.write_text(out, 0)?;
+    grid.write_within(out, terminal::room())?;
     let Some(plot) = plot else { return Ok(()) };
     writeln!(out)?;
     plot.write(terminal::width(), charset::glyphs(), out)

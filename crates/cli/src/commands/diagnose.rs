@@ -20,6 +20,7 @@ use crate::flags::format::Form;
 use crate::output;
 use crate::progress::Detail;
 use crate::results::{Finish, monitor};
+use crate::terminal;
 
 pub(crate) fn run(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     if flags.target.is_given() { test(flags) } else { look(flags) }
@@ -32,13 +33,16 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     let (inventory, gaps) = host::inventory::read(&tree);
     let findings = campaign::diagnose(inventory.clone(), gaps.clone());
     match form {
-        Form::Json => {
-            let mut text = Vec::new();
-            report::diagnosis::write_json(&inventory, &findings, &gaps, &mut text)?;
-            output::print_text(&text)?;
-        }
+        Form::Json => output::print_table(|out| {
+            report::diagnosis::write_json(&inventory, &findings, &gaps, out)
+        })?,
+        Form::Compact => output::print_table(|out| {
+            report::diagnosis::write_json_line(&inventory, &findings, &gaps, out)
+        })?,
         Form::Text => {
-            output::print_table(|out| report::diagnosis::write(&inventory, &findings, &gaps, out))?;
+            output::print_table(|out| {
+                report::diagnosis::write(&inventory, &findings, &gaps, terminal::room(), out)
+            })?;
             // Where its options cannot be read, that is one of the gaps.
             let lacking = kernel_config::lacking(&tree, &inventory.kernel).ok();
             if let Some(text) = lacking.and_then(|lacking| told(&lacking, flags.root.as_deref())) {

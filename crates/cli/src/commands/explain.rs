@@ -8,7 +8,7 @@ use anyhow::{anyhow, ensure};
 use measurement::json::{value, write_indented};
 use measurement::record::Source;
 use measurement::{Attribution, Page, Profile, RecordSet, RuleId, TestRecord};
-use report::export::Diagnosis;
+use report::export::{self, Diagnosis, Export, Latency};
 use report::import::{self, Content, Imported, Table};
 use report::tables::AttributedTable;
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ use crate::flags::format::Form;
 use crate::history;
 use crate::output;
 use crate::recorded;
+use crate::terminal;
 
 pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     let rules = campaign::rules();
@@ -63,7 +64,10 @@ fn nothing_named(what: &str, rules: &[&Page]) -> anyhow::Error {
     if what.contains(['/', '.']) {
         return anyhow!("there is no file {what}: check its name and its directory");
     }
-    let alike = rules.iter().map(|page| page.id.slug()).find(|slug| slug.contains(what));
+    let alike = rules
+        .iter()
+        .map(|page| page.id.slug())
+        .find(|slug| !what.is_empty() && slug.contains(what));
     let hint = alike.map_or_else(
         || "linerate explain lists the rules".to_owned(),
         |slug| format!("did you mean {slug}?"),
@@ -103,8 +107,18 @@ fn explain_records(mut records: RecordSet, flags: &ExplainFlags) -> anyhow::Resu
         // Imported runs may be of different days and hosts.
         campaign::judge_together(&mut records.records);
     }
-    output::print(&records, flags.format.or(&Diagnosis))?;
+    output::print(&records, flags.format.or(usual(&records, flags.verbose)))?;
     Ok(exit::of_stamps(&records.records))
+}
+
+/// The format without a choice: one screen, or all of the evidence.
+fn usual(records: &RecordSet, is_verbose: bool) -> &'static dyn Export {
+    let is_exchange = |record: &TestRecord| record.plan.exchange.is_some();
+    match is_verbose {
+        true => &Diagnosis,
+        false if records.records.iter().all(is_exchange) => &Latency::PLAIN,
+        false => &export::Table,
+    }
 }
 
 fn explain_profile(
@@ -118,10 +132,10 @@ fn explain_profile(
     }
     let attribution = attribute(profile, flags);
     match form {
-        Form::Json => print_value(&profile_value(&attribution, unread))?,
+        Form::Json | Form::Compact => print_value(&profile_value(&attribution, unread), form)?,
         Form::Text => output::print_table(|out| {
-            report::headline::write(&attribution, out)?;
-            report::tables::write_unread(unread, out)
+            report::headline::write(&attribution, terminal::room(), out)?;
+            report::tables::write_unread(unread, terminal::room(), out)
         })?,
     }
     Ok(ExitCode::SUCCESS)
@@ -141,13 +155,13 @@ fn explain_tables(
     );
     let tables: Vec<_> = tables.iter().map(|table| attribute_table(table, flags)).collect();
     match form {
-        Form::Json => print_value(&json!({
-            "tables": tables.iter().map(table_value).collect::<Vec<_>>(),
-            "unread_lines": unread,
-        }))?,
+        Form::Json | Form::Compact => {
+            let tables = tables.iter().map(table_value).collect::<Vec<_>>();
+            print_value(&json!({ "tables": tables, "unread_lines": unread }), form)?;
+        }
         Form::Text => output::print_table(|out| {
-            report::tables::write(&tables, out)?;
-            report::tables::write_unread(unread, out)
+            report::tables::write(&tables, terminal::room(), out)?;
+            report::tables::write_unread(unread, terminal::room(), out)
         })?,
     }
     Ok(ExitCode::SUCCESS)
@@ -155,7 +169,12 @@ fn explain_tables(
 
 fn attribute_table(table: &Table, flags: &ExplainFlags) -> AttributedTable {
     let attribution = attribute(&table.profile, flags);
-    AttributedTable { line: table.line, heading: table.heading.clone(), attribution }
+    AttributedTable {
+        line: table.line,
+        section: table.section.clone(),
+        heading: table.heading.clone(),
+        attribution,
+    }
 }
 
 fn attribute(profile: &Profile, flags: &ExplainFlags) -> Attribution {
@@ -171,14 +190,16 @@ fn profile_value(attribution: &Attribution, unread: &[usize]) -> Value {
 }
 
 fn table_value(table: &AttributedTable) -> Value {
-    let AttributedTable { line, heading, attribution } = table;
-    json!({ "line": line, "heading": heading, "attribution": value(attribution) })
+    let AttributedTable { line, section, heading, attribution } = table;
+    let attribution = value(attribution);
+    json!({ "line": line, "section": section, "heading": heading, "attribution": attribution })
 }
 
-fn print_value(value: &Value) -> anyhow::Result<()> {
-    let mut text = Vec::new();
-    write_indented(value, &mut text)?;
-    output::print_text(&text)
+fn print_value(value: &Value, form: Form) -> anyhow::Result<()> {
+    output::print_table(|out| match form {
+        Form::Compact => measurement::json::write(value, out).and_then(|()| writeln!(out)),
+        Form::Json | Form::Text => write_indented(value, out),
+    })
 }
 
 /// All of them in one file: programs that read it add up lines that are alike.
@@ -200,22 +221,18 @@ fn write_folded<'a>(
 
 fn list(rules: &[&Page], flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     match flags.format.form()? {
-        Form::Json => print_json(rules)?,
-        Form::Text => output::print_table(|out| report::page::write_list(rules, out))?,
+        form @ (Form::Json | Form::Compact) => print_value(&value(rules), form)?,
+        Form::Text => {
+            output::print_table(|out| report::page::write_list(rules, terminal::room(), out))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn explain(page: &Page, flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     match flags.format.form()? {
-        Form::Json => print_json(&[page])?,
-        Form::Text => output::print_table(|out| report::page::write(page, out))?,
+        form @ (Form::Json | Form::Compact) => print_value(&value(&[page]), form)?,
+        Form::Text => output::print_table(|out| report::page::write(page, terminal::room(), out))?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn print_json(pages: &[&Page]) -> anyhow::Result<()> {
-    let mut text = Vec::new();
-    report::page::write_json(pages, &mut text)?;
-    output::print_text(&text)
 }

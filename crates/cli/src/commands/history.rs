@@ -9,7 +9,7 @@ use measurement::{Quantity, Run, RunRow, Stamp};
 use store::{Filter, Keep};
 
 use crate::flags::{By, HistoryFlags};
-use crate::{history, output};
+use crate::{history, output, terminal};
 
 pub(crate) fn run(flags: &HistoryFlags) -> anyhow::Result<ExitCode> {
     let now_millis = linux::clock::realtime_millis();
@@ -35,9 +35,13 @@ pub(crate) fn run(flags: &HistoryFlags) -> anyhow::Result<ExitCode> {
         (None, true) => report::history::write_json(&runs, &mut text)?,
         (Some(by), false) => {
             let series = series(&runs, by);
-            output::print_table(|out| report::history::write_versions(&series, out))?;
+            output::print_table(|out| {
+                report::history::write_versions(&series, terminal::room(), out)
+            })?;
         }
-        (None, false) => output::print_table(|out| report::history::write(&runs, out))?,
+        (None, false) => {
+            output::print_table(|out| report::history::write(&runs, terminal::room(), out))?;
+        }
     }
     output::print_text(&text)?;
     Ok(ExitCode::SUCCESS)

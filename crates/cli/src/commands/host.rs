@@ -10,7 +10,7 @@ use host::inventory::kernel_config;
 use host::{Archive, Tree};
 
 use crate::flags::HostFlags;
-use crate::output;
+use crate::{output, terminal};
 
 pub(crate) fn run(flags: &HostFlags) -> anyhow::Result<ExitCode> {
     let tree = tree(flags.root.as_deref())?;
@@ -23,7 +23,7 @@ pub(crate) fn run(flags: &HostFlags) -> anyhow::Result<ExitCode> {
         report::host::write_json(&inventory, &gaps, &mut text)?;
         output::print_text(&text)?;
     } else {
-        output::print_table(|out| report::host::write(&inventory, &gaps, out))?;
+        output::print_table(|out| report::host::write(&inventory, &gaps, terminal::room(), out))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,14 +1,15 @@
 //! `linerate import`.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use measurement::RecordSet;
+use report::Width;
 use report::import::transcript::{Reading, Runs};
-use report::import::{self, ImportError};
+use report::import::{self, Content, ImportError};
 use report::imported::{self, Imported};
 
 use crate::flags::ImportFlags;
@@ -20,13 +21,20 @@ pub(crate) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
     }
     let names: Vec<_> = flags.files.iter().map(|file| name(file)).collect();
     let mut reading = Reading::default();
+    let mut profiles = Vec::new();
     for (file, name) in flags.files.iter().zip(&names) {
         // The text is not kept.
-        reading.add(&text(file, name)?);
+        let text = text(file, name)?;
+        reading.add(&text);
+        profiles.extend(has_profile(&text).then_some(name.as_str()));
     }
     let mut found = reading.finish();
     if found.runs.is_empty() && found.rates.is_empty() {
-        bail!("{}", nothing_in(&names));
+        bail!("{}", nothing_in(&names, &profiles));
+    }
+    for name in profiles {
+        // Standard error may be closed.
+        _ = writeln!(anstream::stderr(), "linerate: for its output of perf type {}", explain(name));
     }
     for run in &mut found.runs {
         campaign::judge(&mut run.record);
@@ -49,11 +57,11 @@ fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<E
     };
     match flags.format.chosen() {
         None => {
-            let (width, glyphs) = (terminal::width(), charset::glyphs());
+            let (width, glyphs) = (terminal::room(), charset::glyphs());
             output::print_table(|out| imported::write(&imported, width, glyphs, out))?;
         }
         // Standard error may be closed.
-        Some(_) => _ = imported::write_unread(&imported, &mut anstream::stderr()),
+        Some(_) => _ = imported::write_unread(&imported, Width::UNKNOWN, &mut anstream::stderr()),
     }
     if let Some(keeping) = flags.save.keeping("import") {
         // Each by itself: history and compare tell runs apart.
@@ -74,7 +82,7 @@ fn print(names: &[String], found: Runs, flags: &ImportFlags) -> anyhow::Result<E
 
 /// What a file is called in messages.
 fn name(file: &Path) -> String {
-    if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
+    if file == Path::new("-") { STANDARD_INPUT.to_owned() } else { file.display().to_string() }
 }
 
 fn text(file: &Path, name: &str) -> anyhow::Result<Vec<u8>> {
@@ -89,7 +97,26 @@ fn text(file: &Path, name: &str) -> anyhow::Result<Vec<u8>> {
     })
 }
 
-fn nothing_in(names: &[String]) -> String {
+/// Whether a text is what perf prints, or has that beside other lines.
+fn has_profile(text: &[u8]) -> bool {
+    import::importer(text).is_ok_and(|format| format.content() == Content::Profile)
+}
+
+fn nothing_in(names: &[String], profiles: &[&str]) -> String {
+    if let [name] = profiles {
+        return format!(
+            "{name} has output of perf and no run of iperf3 or iperf: {}",
+            explain(name)
+        );
+    }
     let names = names.join(", ");
     format!("no run of iperf3 or iperf is in {names}: give what these programs print")
 }
+
+/// The command that says what a profile shows.
+fn explain(name: &str) -> String {
+    let file = if name == STANDARD_INPUT { "FILE" } else { name };
+    format!("linerate explain {file}")
+}
+
+const STANDARD_INPUT: &str = "standard input";

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use anyhow::ensure;
 #[cfg(feature = "mqtt")]
 use measurement::RecordSet;
-use report::export::Table;
 #[cfg(feature = "mqtt")]
 use report::export::mqtt::{self, Topics};
+use report::export::{Details, Export, Table};
 use store::{Filter, RunId, Store};
 
 use crate::flags::{ExportFlags, ShowFlags, TagFlags};
@@ -20,7 +20,8 @@ use crate::{exit, history, output, recorded};
 
 pub(crate) fn show(flags: &ShowFlags) -> anyhow::Result<ExitCode> {
     let records = history::records(flags.file.path(), &flags.run)?;
-    output::print(&records, flags.format.or(&Table))?;
+    let usual: &dyn Export = if flags.verbose { &Details } else { &Table };
+    output::print(&records, flags.format.or(usual))?;
     Ok(exit::of_stamps(&records.records))
 }
 
@@ -35,6 +36,7 @@ pub(crate) fn tag(flags: &TagFlags) -> anyhow::Result<ExitCode> {
 
 pub(crate) fn export(flags: &ExportFlags) -> anyhow::Result<ExitCode> {
     let file = flags.output.as_deref();
+    file.map_or(Ok(()), output::check_writable)?;
     if flags.all {
         let store = history::read(flags.file.path())?;
         let runs = store.runs(&Filter::default())?;

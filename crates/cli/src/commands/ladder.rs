@@ -7,10 +7,9 @@ use anyhow::Context;
 use campaign::search::Repeat;
 use campaign::{Ladder, Results, Row, Runner};
 use linux::event::StopSignals;
-use measurement::ladder::LadderSchema;
 use measurement::outcome::Ending;
 use measurement::{
-    Direction, LadderRecord, Layer, RecordSet, StreamOptions, TestPlan, TestRecord, json,
+    Direction, Heading, LadderRecord, Layer, RecordSet, StreamOptions, TestPlan, TestRecord, json,
 };
 use report::export::{Csv, Export, Json, JsonCompact, Table};
 use report::ladder;
@@ -105,13 +104,10 @@ fn record(flags: &LadderFlags, plan: &TestPlan, results: &Results) -> LadderReco
     let is_whole = |record: &&TestRecord| record.outcome.ending == Ending::Completed;
     let ended = records.iter().take_while(is_whole).cloned();
     let tests: Vec<_> = Layer::MEASURED.into_iter().zip(ended).collect();
-    let (first, done) = (records.first(), tests.len());
+    let done = tests.len();
+    let tags = flags.output.tag.iter().cloned().collect();
     LadderRecord {
-        schema: LadderSchema::default(),
-        linerate: env!("CARGO_PKG_VERSION").to_owned(),
-        tags: flags.output.tag.iter().cloned().collect(),
-        environment: first.and_then(|record| record.environment.clone()),
-        peer: first.and_then(|record| record.peer.clone()),
+        heading: Heading::new(tags, records.first()),
         direction: plan.direction,
         streams: flags.streams,
         rungs: campaign::rungs(&tests),

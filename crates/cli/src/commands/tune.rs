@@ -173,6 +173,7 @@ fn finish(
             Form::Text if flags.dry_run => script::write(record, out),
             Form::Text => tune::write(record, terminal::width(), out),
             Form::Json => json::write_indented(record, out),
+            Form::Compact => json::write(record, out).and_then(|()| writeln!(out)),
         })?;
     }
     if let Some(file) = output.output.as_deref().filter(|_| !record.records.is_empty()) {

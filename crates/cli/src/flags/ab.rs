@@ -109,11 +109,8 @@ pub(super) fn parse_pairs(text: &str) -> Result<u32, String> {
 }
 
 pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
-    let share = parse_percentage(text)?;
-    (0.001..=0.5)
-        .contains(&share)
-        .then_some(share)
-        .ok_or_else(|| "choose between 0.1% and 50%".to_owned())
+    let share = parse_percentage(text).ok().filter(|share| (0.001..=0.5).contains(share));
+    share.ok_or_else(|| "choose between 0.1% and 50%".to_owned())
 }
 
 const EXAMPLES: &str = "\
@@ -151,6 +148,9 @@ mod tests {
     fn pairs_and_margins_have_limits() {
         assert_eq!((parse_pairs("20"), parse_margin("2%")), (Ok(20), Ok(0.02)));
         assert!(parse_pairs("3").is_err() && parse_margin("0%").is_err());
-        assert!(parse_pairs("1001").is_err() && parse_margin("60%").is_err());
+        assert!(parse_pairs("1001").is_err());
+        for wrong in ["0", "60%", "1000%", "-5", "much"] {
+            assert_eq!(parse_margin(wrong), Err("choose between 0.1% and 50%".to_owned()));
+        }
     }
 }

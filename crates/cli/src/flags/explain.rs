@@ -30,6 +30,10 @@ pub(crate) struct ExplainFlags {
     /// Also write folded stacks to FILE, as flamegraph.pl reads them
     #[arg(long, value_name = "FILE", requires = "what")]
     pub(crate) folded: Option<PathBuf>,
+    /// All of the evidence on a record: accounts, further findings, notes, and what could not be
+    /// checked
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) file: StoreFile,
 }
@@ -38,9 +42,10 @@ const EXAMPLES: &str = "\
 Examples:
   linerate explain                        all rules
   linerate explain udp-receive-buffer     one of them
-  linerate explain last                   the last run on this host, with all of the evidence
+  linerate explain last                   stamp, rate, limit and remedy of the last run here
+  linerate explain last -v                all of the evidence, too
   linerate test 10.0.0.2 --output a.json; linerate explain a.json
-                                          what limited each row, and by which evidence
+                                          what limited each row
   linerate explain a.json --folded a.folded; flamegraph.pl a.folded > a.svg
                                           what CPUs did meanwhile, as a picture
   perf report --stdio > a.txt; linerate explain a.txt --rate 686M --architecture riscv64

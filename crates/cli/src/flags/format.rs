@@ -21,8 +21,10 @@ pub(crate) struct FormatFlags {
 pub(crate) enum Form {
     /// Text for people.
     Text,
-    /// One JSON object.
+    /// One JSON object, indented.
     Json,
+    /// One JSON object on one line.
+    Compact,
 }
 
 impl FormatFlags {
@@ -44,8 +46,9 @@ impl FormatFlags {
         match self.chosen().map(|format| (format.audience(), format.name())) {
             None | Some((export::Audience::People, _)) => Ok(Form::Text),
             Some((_, name)) if name == Json.name() => Ok(Form::Json),
+            Some((_, name)) if name == JsonCompact.name() => Ok(Form::Compact),
             Some((_, name)) => Err(UsageError(format!(
-                "--format {name} is for records of tests, and this is none: choose json"
+                "--format {name} cannot show this: choose table, json or json-compact"
             ))),
         }
     }
@@ -110,7 +113,7 @@ fn names_of(is_listed: impl Fn(&dyn Export) -> bool) -> PossibleValuesParser {
 pub(super) fn narrow(command: Command) -> Command {
     let programs: &[&str] = match command.get_name() {
         "search" => &[Json.name(), JsonCompact.name(), JsonStream.name()],
-        "ab" | "tune" => &[Json.name()],
+        "ab" | "tune" => &[Json.name(), JsonCompact.name()],
         "ladder" => &[Csv.name(), Json.name(), JsonCompact.name()],
         _ => return command,
     };
@@ -206,6 +209,7 @@ mod tests {
         assert_eq!(FormatFlags::default().form().ok(), Some(Form::Text));
         assert_eq!(form("table").ok(), Some(Form::Text));
         assert_eq!(form("json").ok(), Some(Form::Json));
-        assert!(form("json-compact").is_err_and(|error| error.0.contains("json-compact")));
+        assert_eq!(form("json-compact").ok(), Some(Form::Compact));
+        assert!(form("csv").is_err_and(|error| error.0.contains("table, json or json-compact")));
     }
 }

@@ -20,6 +20,9 @@ pub(crate) struct ShowFlags {
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) format: FormatFlags,
+    /// All columns, accounts and notes: short for --format details
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) file: StoreFile,
 }

@@ -143,8 +143,25 @@ impl Place<'_> {
             _ if what.contains("HOST") && !what.starts_with("--") => {
                 format!("a host is missing: type {typed} HOST")
             }
-            _ => format!("{what} is missing: type {typed} {what}"),
+            _ => format!("{what} is missing: type {typed} {}", self.required(what)),
         })
+    }
+
+    /// All that the command cannot do without, and `missing`, as its usage has it.
+    fn required(&self, missing: &str) -> String {
+        let mut definition = self.definition.clone();
+        // Only then arguments know how they are written.
+        definition.build();
+        let mut names = self.command.split_whitespace();
+        let command = names.try_fold(&definition, |of, name| of.find_subcommand(name));
+        let arguments = || command.into_iter().flat_map(Command::get_arguments);
+        let required = arguments().filter(|arg| arg.is_required_set()).map(ToString::to_string);
+        let mut all: Vec<_> = required.collect();
+        if !all.iter().any(|one| one == missing) {
+            all.push(missing.to_owned());
+        }
+        all.extend(arguments().any(|arg| arg.get_id() == "host").then(|| "HOST".to_owned()));
+        all.join(" ")
     }
 
     /// The option as it was typed, or the variable that set it.

@@ -45,6 +45,14 @@ fn people_read_a_sentence() {
 }
 
 #[test]
+fn a_program_reads_one_line() {
+    let server = Server::start();
+    let finished = ab(&server, "--b= -b 20M -t 100ms --pairs 4 --margin 50% --format json-compact");
+    assert_eq!(finished.stdout.lines().count(), 1, "{finished:?}");
+    assert_eq!(finished.json()["schema"], "linerate/ab/1");
+}
+
+#[test]
 fn what_cannot_be_compared_is_told_in_a_sentence() {
     let refused = |options: &str, words: &str| {
         run(linerate(&format!("ab 127.0.0.1 -q {options}"))).assert_complaint(2, &[words]);
@@ -53,8 +61,12 @@ fn what_cannot_be_compared_is_told_in_a_sentence() {
     refused("--b=-w4X", "--b: --window: '4X' is not a size");
     refused("--b=-u", "--b: UDP needs a rate");
     refused("--b=--repeat=3", "--b: --repeat");
-    refused("--b=--no-evidence", "outside of --a and --b");
+    for shared in ["--no-evidence", "-o=x.json", "--json", "--min-rate=1G", "--tag=a=b"] {
+        refused(&format!("--b={shared}"), "outside of --a and --b");
+    }
+    refused("--b=--help", "--b: help and version are no settings");
+    refused("--b=-N --margin 0", "choose between 0.1% and 50%");
     refused("--b=-N --pairs 2", "choose between 4 and 1000");
-    refused("--b=-N --format csv", "choose json");
+    refused("--b=-N --format csv", "choose table, json or json-compact");
     run(linerate("ab 127.0.0.1:1 -q --b=-N")).assert_complaint(1, &["refused"]);
 }

@@ -79,7 +79,12 @@ fn a_record_is_explained_from_its_file() {
         let finished = run(linerate(&format!("explain {file}")));
         assert!(begin.elapsed() < GENEROUS, "{:?}", begin.elapsed());
         finished.assert_success();
-        finished.assert_prints(&["\nTCP send: "]);
+        // Stamp, rate, limit and remedy are on the first screen; the evidence is one option away.
+        assert!(finished.stdout.lines().count() <= 24, "{finished:?}");
+        finished.assert_prints(&["trust", "TCP send", "bit/s", "LIMIT"]);
+        let all = run(linerate(&format!("explain {file} -v")));
+        all.assert_success();
+        all.assert_prints(&["\nTCP send: "]);
     }
 }
 
@@ -90,7 +95,7 @@ fn a_record_from_anybody_moves_no_cursor_and_fills_no_memory() {
     let mut record = json(&Server::start(), "--tcp --send -t 100ms");
     record["peer"]["software"] = "evil\u{1b}[31m".into();
     fs::write(&file, record.to_string()).expect("a file");
-    let explain = || run(linerate(&format!("explain --color always {}", file.display())));
+    let explain = || run(linerate(&format!("explain -v --color always {}", file.display())));
     let finished = explain();
     finished.assert_success();
     finished.assert_prints(&["(evil [31m)"]);

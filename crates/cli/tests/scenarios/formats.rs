@@ -322,8 +322,11 @@ fn a_format_has_a_name_and_the_command_line_goes_before_the_environment() {
     assert_eq!(explained("--json", Some(("LINERATE_FORMAT", "table"))), indented);
     let table = explained("--format table", Some(("LINERATE_JSON", "1")));
     assert!(table.contains("delivered") && !table.contains('{'), "{table}");
-    run(linerate("explain gro-off --format json-compact"))
-        .assert_complaint(2, &["for records of tests"]);
+    let page = run(linerate("explain gro-off --format json-compact"));
+    assert_eq!(page.stdout.lines().count(), 1, "{page:?}");
+    assert_eq!(page.json(), run(linerate("explain gro-off --json")).json());
+    run(linerate("explain gro-off --format csv"))
+        .assert_complaint(2, &["choose table, json or json-compact"]);
 }
 
 #[test]
@@ -356,6 +359,32 @@ fn a_stream_of_json_tells_each_event_when_it_happens() {
     let file = directory.file("stream.json");
     std::fs::write(&file, &finished.stdout).expect("a file");
     run(linerate(&format!("explain {}", file.display()))).assert_prints(&["TCP receive"]);
+}
+
+#[test]
+fn what_a_terminal_of_80_columns_shows_is_not_wider() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests");
+    let (records, perf) = (tests.join("records"), tests.join("perf"));
+    let mut lines: Vec<_> =
+        ["host", "diagnose", "explain", "explain cpu-saturated", "calc goodput 10G"]
+            .map(str::to_owned)
+            .into();
+    for name in ["asymmetric", "four-rows", "home-router", "latency", "slow-upload"] {
+        let file = records.join(name).with_extension("json").display().to_string();
+        lines.extend([format!("explain {file}"), format!("explain {file} -v")]);
+    }
+    lines.push(format!("explain {}", perf.join("two-reports.txt").display()));
+    for line in lines {
+        let mut command = linerate(&line);
+        command.env("COLUMNS", "80");
+        let finished = run(command);
+        finished.assert_success();
+        let is_long = |line: &&str| line.chars().count() > 80;
+        // A command that was broken could not be copied.
+        let is_command = |line: &str| line.trim_start().starts_with("run ");
+        let long = finished.stdout.lines().find(|line| is_long(line) && !is_command(line));
+        assert_eq!(long, None, "{line}");
+    }
 }
 
 #[test]

@@ -253,7 +253,7 @@ fn the_version_has_its_long_name_behind_a_command() {
         finished.assert_success();
         finished.assert_prints(&[env!("CARGO_PKG_VERSION"), "target: "]);
     }
-    for command in ["show", "calc packets", "ladder h"] {
+    for command in ["history", "calc packets", "ladder h"] {
         run(linerate(&format!("{command} -V"))).assert_complaint(2, &["type linerate --version"]);
     }
     assert_eq!(run(linerate("-V")).stdout, format!("linerate {}\n", env!("CARGO_PKG_VERSION")));

@@ -73,6 +73,45 @@ fn the_records_of_a_mail_are_stored_and_explained() {
     }
 }
 
+/// What a client of iperf 2 prints over TCP, and nothing else is known.
+const CLIENT: &str = "\
+------------------------------------------------------------
+Client connecting to 10.0.0.2, TCP port 5001
+TCP window size: 3.76 MByte (default)
+------------------------------------------------------------
+[  1] local 10.0.0.1 port 33086 connected with 10.0.0.2 port 5001 (icwnd/mss/irtt=14/1448/310)
+[ ID] Interval       Transfer     Bandwidth
+[  1] 0.0000-10.0123 sec  1.09 GBytes   939 Mbits/sec
+";
+
+#[test]
+fn a_tcp_client_of_iperf_2_is_believed_but_for_its_socket_buffer() {
+    let directory = Directory::new("imported-iperf2");
+    let file = directory.file("client.txt");
+    fs::write(&file, CLIENT).expect("a file");
+    let mut command = linerate(&format!("import {}", file.display()));
+    command.env("COLUMNS", "80");
+    let finished = run(command);
+    finished.assert_success();
+    let said =
+        ["939.0 Mbit/s", "SUSPECT: run 1: sender's rate: up to 0.4 % may not have left its socket"];
+    finished.assert_prints(&said);
+    assert!(!finished.stdout.contains("INVALID"), "{finished:?}");
+    assert!(finished.stdout.lines().all(|line| line.chars().count() <= 80), "{finished:?}");
+    // To the port of an iperf3, which reads nothing of it, nothing is known.
+    fs::write(&file, CLIENT.replace("5001", "5201")).expect("a file");
+    let finished = run(linerate(&format!("import {}", file.display())));
+    finished.assert_prints(&["INVALID: run 1: no result from the receiver"]);
+}
+
+#[test]
+fn who_imports_a_profile_is_told_where_it_is_shown() {
+    let perf = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/tests/perf/two-reports.txt");
+    let finished = run(linerate(&format!("import {perf}")));
+    finished.assert_complaint(1, &["has output of perf", &format!("linerate explain {perf}")]);
+    run(linerate(&format!("explain {perf}"))).assert_success();
+}
+
 #[test]
 fn standard_input_is_read() {
     let mut command = linerate("import -");

@@ -6,6 +6,7 @@ use measurement::RecordSet;
 
 use super::{Audience, Export};
 use crate::terminal;
+use crate::width::Width;
 
 /// Output format `details`: all columns, then where datagrams went and what TCP waited for, verdicts
 /// and notes.
@@ -26,6 +27,15 @@ impl Export for Details {
     }
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-        terminal::write(records, out)
+        self.write_within(records, Width::UNKNOWN, out)
+    }
+
+    fn write_within(
+        &self,
+        records: &RecordSet,
+        width: Width,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        terminal::write(records, width, out)
     }
 }

@@ -6,6 +6,7 @@ use measurement::RecordSet;
 
 use super::{Audience, Export};
 use crate::diagnosis;
+use crate::width::Width;
 
 /// Output format `diagnosis`: the table of results, and the verdict on each row with all of its
 /// evidence.
@@ -26,6 +27,15 @@ impl Export for Diagnosis {
     }
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-        diagnosis::write_records(records, out)
+        self.write_within(records, Width::UNKNOWN, out)
+    }
+
+    fn write_within(
+        &self,
+        records: &RecordSet,
+        width: Width,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        diagnosis::write_records(records, width, out)
     }
 }

@@ -7,6 +7,7 @@ use measurement::RecordSet;
 use super::{Audience, Export};
 use crate::histogram::Glyphs;
 use crate::latency::{self, Remarks};
+use crate::width::Width;
 
 /// Output format `latency`: the delay that load adds, its grade, round trips per minute, and the
 /// distribution of the round-trip times.
@@ -37,6 +38,15 @@ impl Export for Latency {
     }
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-        latency::write(records, self.glyphs, self.remarks, out)
+        self.write_within(records, Width::UNKNOWN, out)
+    }
+
+    fn write_within(
+        &self,
+        records: &RecordSet,
+        width: Width,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        latency::write(records, (self.glyphs, self.remarks), width, out)
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use measurement::RecordSet;
 
 use super::{Audience, Export};
+use crate::width::Width;
 use crate::{screen, terminal};
 
 /// Output format `table`: a row for each record and direction, then what limits and what to try.
@@ -25,10 +26,19 @@ impl Export for Table {
     }
 
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+        self.write_within(records, Width::UNKNOWN, out)
+    }
+
+    fn write_within(
+        &self,
+        records: &RecordSet,
+        width: Width,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         // Round trips have columns of their own.
         if records.records.iter().any(|record| record.plan.exchange.is_some()) {
-            return terminal::write(records, out);
+            return terminal::write(records, width, out);
         }
-        screen::write(records, screen::USUAL_WIDTH, out)
+        screen::write(records, width.of_screen(), out)
     }
 }

@@ -6,6 +6,8 @@ use measurement::host::{Bus, Interface};
 
 use super::{head, ranges, speed};
 use crate::columns::{Cell, Columns, Emphasis};
+use crate::page::write_wrapped;
+use crate::width::Width;
 
 /// The table of interfaces: those that are up, and all hardware.
 pub(super) fn table(interfaces: &[Interface]) -> Columns {
@@ -67,10 +69,14 @@ fn bus(bus: &Bus) -> String {
 }
 
 /// Writes the settings of each shown interface that could be better.
-pub(super) fn write_notes(interfaces: &[Interface], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_notes(
+    interfaces: &[Interface],
+    width: Width,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     for interface in interfaces.iter().filter(|one| is_shown(one)) {
         for note in notes(interface) {
-            writeln!(out, "  {}: {note}", interface.name)?;
+            write_wrapped(2, &format!("{}: {note}", interface.name), width, out)?;
         }
     }
     Ok(())

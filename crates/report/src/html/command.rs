@@ -25,7 +25,7 @@ pub(super) fn of_test(record: &TestRecord) -> String {
 /// `linerate search 10.0.0.2`.
 pub(super) fn of_search(record: &SearchRecord) -> String {
     let plan = &record.plan;
-    let mut words = vec!["linerate search".to_owned(), host(record.peer.as_ref())];
+    let mut words = vec!["linerate search".to_owned(), host(record.heading.peer.as_ref())];
     words.extend((plan.transport == Transport::Tcp).then(|| "--tcp".to_owned()));
     words.extend((plan.direction == Direction::Receive).then(|| "--receive".to_owned()));
     words.join(" ")

@@ -51,7 +51,7 @@ struct Trial {
 
 impl Search {
     pub(super) fn new(record: &SearchRecord) -> Self {
-        let peer = record.peer.as_ref();
+        let peer = record.heading.peer.as_ref();
         let ends = peer.map(|peer| format!("{} -> {}", peer.local_address.ip(), peer.address.ip()));
         Self {
             title: record.plan.row(),

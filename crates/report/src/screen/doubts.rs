@@ -74,12 +74,14 @@ pub(super) fn footer(
     let more: usize = doubts.iter().map(|one| one.more).sum();
     let hidden = more + doubts.len().saturating_sub(most);
     let (remarks, unchecked) = notes::counts(rows);
-    let parts = [(hidden, "more doubt"), (remarks, "note"), (unchecked, "check not possible")];
+    let parts = [(hidden, "more doubt"), (remarks, "note")];
     let counted = left_out.iter().chain(&parts).filter(|(count, _)| *count > 0);
-    let counted: Vec<_> = counted.map(|(count, of)| plural(*count, of)).collect();
+    let counted = counted.map(|(count, of)| plural(*count, of));
+    let unchecked = (unchecked > 0).then(|| format!("{unchecked} not checked"));
+    let counted: Vec<_> = counted.chain(unchecked).collect();
     let place = match rest {
         Rest::Follows => return Vec::new(),
-        Rest::Kept => format!("{program} explain last"),
+        Rest::Kept => format!("{program} explain last -v"),
         Rest::Verbose => "-v".to_owned(),
     };
     let counted = if counted.is_empty() { "details".to_owned() } else { counted.join(", ") };
@@ -92,16 +94,12 @@ pub(super) fn footer(
     lines
 }
 
-/// `2 checks not possible`.
+/// `2 more remedies`.
 fn plural(count: usize, of: &str) -> String {
     let number = group_thousands(count as u64);
-    let (noun, more) = match of.split_once("check ") {
-        Some((_, more)) => ("check", format!(" {more}")),
-        None => (of, String::new()),
-    };
-    match noun.strip_suffix('y') {
-        _ if count == 1 => format!("{number} {noun}{more}"),
-        Some(stem) => format!("{number} {stem}ies{more}"),
-        None => format!("{number} {noun}s{more}"),
+    match of.strip_suffix('y') {
+        _ if count == 1 => format!("{number} {of}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {of}s"),
     }
 }

@@ -8,6 +8,8 @@ pub(super) struct Ahead<'a> {
     /// Number of the first header.
     header: Option<usize>,
     title: Option<(Title, usize, &'a str)>,
+    /// That holds until the next one.
+    pub(super) section: &'a str,
     pub(super) event: &'a str,
     pub(super) is_top: bool,
 }
@@ -21,6 +23,10 @@ pub(super) enum Title {
 }
 
 impl<'a> Ahead<'a> {
+    pub(super) fn in_section(section: &'a str) -> Self {
+        Self { section, ..Self::default() }
+    }
+
     pub(super) fn header(&mut self, number: usize, header: &'a str) {
         self.header.get_or_insert(number);
         self.is_top |= header.starts_with("PerfTop:");
@@ -43,8 +49,17 @@ impl<'a> Ahead<'a> {
     /// Without a title the event: a report of several has a table for each.
     pub(super) fn heading(&self) -> String {
         let text = self.title.map_or(self.event, |(.., text)| text);
-        shown(text).trim().chars().take(LONGEST).collect()
+        fitted(text.trim_start_matches(['*', '-', ' ']))
     }
+
+    /// The part of the text; empty: it has none.
+    pub(super) fn section(&self) -> String {
+        fitted(self.section)
+    }
+}
+
+fn fitted(text: &str) -> String {
+    shown(text).trim().chars().take(LONGEST).collect()
 }
 
 /// `Samples: 12K of event 'cycles'`, or `[4000Hz cycles]` above a screen.

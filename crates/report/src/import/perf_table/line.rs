@@ -10,6 +10,8 @@ pub(super) enum Line<'a> {
     Header(&'a str),
     /// What people write above a table.
     Heading(&'a str),
+    /// What people write between rules above the tables that belong together.
+    Section(&'a str),
     /// A command, behind the prompt of a shell.
     Prompt(&'a str),
     /// Another comment of perf.
@@ -37,6 +39,8 @@ impl<'a> Line<'a> {
             Self::Header(header)
         } else if let Some(comment) = text.strip_prefix('#') {
             Self::of_comment(comment.trim_start_matches('#').trim())
+        } else if let Some(section) = section(text) {
+            Self::Section(section)
         } else if in_table && is_chain(line) {
             Self::Chain
         } else if text.contains('%') || is_marked(line) {
@@ -74,6 +78,14 @@ fn header(text: &str) -> Option<&str> {
         || (begins(&["Overhead", "Children"]) && (is_comment || bare.contains("Symbol")))
         || (is_comment && begins(&["To display the perf.data header", "Total Lost Samples:"]));
     is_header.then_some(bare)
+}
+
+/// `TCP recv` of `--- TCP recv ---`.
+fn section(text: &str) -> Option<&str> {
+    let between = |rule: &str| text.strip_prefix(rule)?.strip_suffix(rule);
+    let between = between("--").or_else(|| between("=="))?;
+    let name = between.trim_matches(['-', '=', ' ']);
+    (name.chars().any(char::is_alphabetic) && !name.contains('%')).then_some(name)
 }
 
 /// perf-report(1), `--call-graph`, as text and on the screen.
@@ -124,6 +136,17 @@ mod tests {
         for line in ["# (Tip: use -g)", "# hostname : board", "# ....  ....", "#"] {
             let parsed = Line::parse(line, false);
             assert!(matches!(parsed, Line::Comment | Line::Blank), "{line} {parsed:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_between_rules_is_a_section() {
+        for (line, name) in [("--- TCP recv ---", "TCP recv"), (" == after ==", "after")] {
+            assert_eq!(Line::parse(line, true), Line::Section(name), "{line}");
+        }
+        for line in ["--- a/drivers/net.c", "------", "--40.40%--memcpy--"] {
+            let parsed = Line::parse(line, true);
+            assert!(!matches!(parsed, Line::Section(_)), "{line} {parsed:?}");
         }
     }
 

@@ -34,6 +34,10 @@ impl<'a> Reader<'a> {
                 self.close();
                 self.ahead.header(number, header);
             }
+            Line::Section(name) => {
+                self.close();
+                self.ahead = Ahead::in_section(name);
+            }
             Line::Heading(text) => self.between(number, Title::Heading, text),
             Line::Prompt(text) => self.between(number, Title::Prompt, text),
             Line::Prose(text) => {
@@ -51,7 +55,8 @@ impl<'a> Reader<'a> {
         if self.open.as_ref().is_some_and(|rows| rows.is_another(row)) {
             self.close();
         }
-        let ahead = std::mem::take(&mut self.ahead);
+        let next = Ahead::in_section(self.ahead.section);
+        let ahead = std::mem::replace(&mut self.ahead, next);
         self.open.get_or_insert_with(|| Rows::below(ahead, number)).add(row);
     }
 
@@ -136,6 +141,16 @@ mod tests {
         let found = tables(text);
         let headings: Vec<_> = found.iter().map(|(line, title, _)| (*line, &**title)).collect();
         assert_eq!(headings, [(2, "Before"), (7, "$ perf report -i b"), (13, "fine")]);
+    }
+
+    #[test]
+    fn a_section_holds_until_the_next() {
+        let text = "--- TCP recv ---\n* Before\n40.40% [kernel] [k] a\n* After\n50.35% [kernel] [k] a\n\n\
+                    --- TCP send ---\n* Before\n19.96% [kernel] [k] a\n";
+        let tables = Reader::read(text).tables;
+        let named: Vec<_> = tables.iter().map(|one| (&*one.section, &*one.heading)).collect();
+        let expected = [("TCP recv", "Before"), ("TCP recv", "After"), ("TCP send", "Before")];
+        assert_eq!(named, expected);
     }
 
     #[test]

@@ -89,7 +89,12 @@ impl<'a> Rows<'a> {
         let from = if self.ahead.is_top { "perf top" } else { "perf report" };
         let profile = self.samples.profile(from, all);
         let profile = Profile { event: event_name(self.ahead.event), ..profile };
-        Table { line: self.ahead.line(self.first), heading: self.ahead.heading(), profile }
+        Table {
+            line: self.ahead.line(self.first),
+            section: self.ahead.section(),
+            heading: self.ahead.heading(),
+            profile,
+        }
     }
 }
 
