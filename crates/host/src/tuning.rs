@@ -9,11 +9,13 @@ use std::path::Path;
 
 use measurement::remedy::Setting;
 
+mod adjustable;
 mod catalogue;
 mod error;
 mod journal;
 mod kernel;
 mod outcome;
+mod place;
 mod undo;
 
 mod amounts;
@@ -89,7 +91,18 @@ impl Tuning {
     /// # Errors
     /// [`Refusal`] if the setting cannot be changed here, or its value could not be restored.
     pub fn look(&self, setting: &Setting) -> Result<Outlook, Refusal> {
-        look(&self.kernel, setting)
+        let (adjustable, kernel) = (catalogue::adjustable(setting)?, &self.kernel);
+        kernel.require_own_namespace()?;
+        let before = adjustable.read(kernel)?;
+        adjustable.check(kernel, &before)?;
+        Ok(Outlook {
+            is_in_effect: adjustable.is_set(&before.shown),
+            undo: adjustable.undo_commands(&before.exact),
+            before: before.shown,
+            permission: kernel.permission(),
+            risks: adjustable.risks(),
+            rewriters: kernel.rewriters(adjustable.rewriters()),
+        })
     }
 
     /// Changes a setting, and reads back what the kernel really set. The inverse is on disk before.
@@ -197,25 +210,6 @@ impl Drop for Tuning {
         // What cannot be undone stays in the journal, which the next session names.
         let _ = self.finish();
     }
-}
-
-/// As [`Tuning::look`], without a session: reads only.
-///
-/// # Errors
-/// [`Refusal`] if the setting cannot be changed here, or its value could not be restored.
-fn look(kernel: &Kernel, setting: &Setting) -> Result<Outlook, Refusal> {
-    let adjustable = catalogue::adjustable(setting)?;
-    kernel.require_own_namespace()?;
-    let before = adjustable.read(kernel)?;
-    adjustable.check(kernel, &before)?;
-    Ok(Outlook {
-        is_in_effect: adjustable.is_set(&before.shown),
-        undo: adjustable.undo_commands(&before.exact),
-        before: before.shown,
-        permission: kernel.permission(),
-        risks: adjustable.risks(),
-        rewriters: kernel.rewriters(&*adjustable),
-    })
 }
 
 /// The usual directory of the journal. It is not in `/run`: what undoes the changes must be there

@@ -6,7 +6,7 @@ use std::io;
 use linux::netlink::ethtool::Parameter;
 use measurement::remedy::{Channels, Ring, Setting};
 
-use super::catalogue::{Adjustable, Value};
+use super::adjustable::{Adjustable, Value};
 use super::kernel::Kernel;
 use super::{Refusal, Risk};
 

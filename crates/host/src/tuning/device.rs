@@ -7,7 +7,7 @@ use std::io;
 use linux::netlink::ethtool::{Coalescing as Held, Ethtool, Pause};
 use measurement::remedy::{Coalescing, Setting, Side, Switch};
 
-use super::catalogue::{Adjustable, Value};
+use super::adjustable::{Adjustable, Value};
 use super::kernel::Kernel;
 use super::{Refusal, Risk};
 

@@ -7,7 +7,7 @@ use std::io;
 use linux::netlink::ethtool::Feature;
 use measurement::remedy::{Setting, Switch};
 
-use super::catalogue::{Adjustable, Value};
+use super::adjustable::{Adjustable, Value};
 use super::kernel::Kernel;
 use super::{Refusal, Risk};
 

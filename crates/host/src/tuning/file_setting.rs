@@ -5,7 +5,7 @@ use std::io;
 
 use measurement::remedy::{CpuMask, Setting};
 
-use super::catalogue::{Adjustable, Value};
+use super::adjustable::{Adjustable, Value};
 use super::kernel::Kernel;
 use super::{Refusal, Risk};
 

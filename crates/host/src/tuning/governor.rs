@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::catalogue::{Adjustable, Value};
+use super::adjustable::{Adjustable, Value};
 use super::kernel::Kernel;
 use super::{Refusal, Risk};
 

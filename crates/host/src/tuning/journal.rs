@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use measurement::remedy::Setting;
 use serde::{Deserialize, Serialize};
 
-use super::catalogue::Value;
+use super::adjustable::Value;
+use super::place::Place;
 use super::{ChangeId, TuningError};
 
 /// The journal of a session, and the lock of its directory.
@@ -34,15 +35,6 @@ pub(super) enum Line {
     Undone(ChangeId),
     /// A change that is to stay.
     Kept(ChangeId),
-}
-
-/// Where changes are made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
-    /// The boot (`/proc/sys/kernel/random/boot_id`).
-    pub(super) boot: Option<String>,
-    /// Inode number of the network namespace (namespaces(7)); none: a copy of files.
-    pub(super) namespace: Option<u64>,
 }
 
 /// A change that may have been made.

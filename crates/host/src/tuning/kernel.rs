@@ -11,8 +11,7 @@ use linux::namespace::{NetworkNamespace, may_administrate_network};
 use linux::netlink::RouteSocket;
 use linux::netlink::ethtool::Ethtool;
 
-use super::catalogue::Adjustable;
-use super::journal::Place;
+use super::place::Place;
 use super::{Permission, Refusal, TuningError};
 use crate::Tree;
 
@@ -140,9 +139,8 @@ impl Kernel {
         }
     }
 
-    /// The running programs among those that may write a setting again.
-    pub(super) fn rewriters(&self, adjustable: &dyn Adjustable) -> Vec<&'static str> {
-        let known = adjustable.rewriters();
+    /// The running programs among those of these names.
+    pub(super) fn rewriters(&self, known: &'static [&'static str]) -> Vec<&'static str> {
         if known.is_empty() {
             return Vec::new();
         }

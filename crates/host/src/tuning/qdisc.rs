@@ -8,7 +8,7 @@ use linux::netlink::{Parameters, QdiscHandle, RootQdisc};
 use measurement::remedy::Setting;
 
 use super::Refusal;
-use super::catalogue::{Adjustable, Value};
+use super::adjustable::{Adjustable, Value};
 use super::kernel::Kernel;
 
 /// An interface and its new queueing discipline.

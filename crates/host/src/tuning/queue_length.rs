@@ -7,7 +7,7 @@ use linux::netlink::LinkSettings;
 use measurement::remedy::Setting;
 
 use super::Refusal;
-use super::catalogue::{Adjustable, Value};
+use super::adjustable::{Adjustable, Value};
 use super::kernel::Kernel;
 
 /// An interface and the new length of its queue.

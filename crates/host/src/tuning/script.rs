@@ -3,7 +3,8 @@
 
 use measurement::remedy::Change;
 
-use super::catalogue::{self, Adjustable};
+use super::adjustable::Adjustable;
+use super::catalogue;
 use super::kernel::Kernel;
 use super::{Refusal, TuningError};
 use crate::Tree;

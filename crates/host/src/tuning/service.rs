@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use measurement::remedy::Setting;
 
-use super::catalogue::{Adjustable, Value};
+use super::adjustable::{Adjustable, Value};
 use super::kernel::Kernel;
 use super::{Refusal, Risk};
 

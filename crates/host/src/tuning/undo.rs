@@ -5,9 +5,11 @@ use std::path::Path;
 
 use measurement::remedy::Setting;
 
-use super::catalogue::{self, Adjustable};
-use super::journal::{self, Entry, Left, Place};
+use super::adjustable::Adjustable;
+use super::catalogue;
+use super::journal::{self, Entry, Left};
 use super::kernel::Kernel;
+use super::place::Place;
 use super::{ChangeId, Outcome, Refusal, TuningError, Undone};
 
 /// Undoes what an earlier session, which was killed, has left in the journal of `directory`, the
