@@ -14,6 +14,7 @@ mod screens;
 mod stamps;
 mod store;
 mod tune;
+mod tuning;
 
 use std::env;
 use std::process::Command;
@@ -75,6 +76,8 @@ enum What {
     Store,
     /// Tunings find what was planted, leave clean hosts alone, and are undone when they are killed
     Tune,
+    /// Settings are restored after kills at any instant of a process that changes them
+    Tuning,
 }
 
 impl Proof {
@@ -100,6 +103,7 @@ impl Proof {
             What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Store => store::run(&under_test),
             What::Tune => verdict("tune", &tune::run(&under_test)?),
+            What::Tuning => tuning::run(&under_test),
             What::Stamps { only } => verdict("stamps", &stamps::run(&under_test, only.as_deref())?),
         }
     }

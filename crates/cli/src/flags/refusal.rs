@@ -178,6 +178,8 @@ impl Place<'_> {
 fn unknown_command(error: &Error) -> Option<String> {
     let word = cut(first(error, ContextKind::InvalidSubcommand)?);
     let near = first(error, ContextKind::SuggestedSubcommand);
+    // It writes settings: nobody is led there by a word that is as near to others.
+    let near = near.filter(|near| *near != "undo" || word.starts_with('u'));
     Some(match near {
         Some(near) => format!("there is no command '{word}': did you mean linerate {near}?"),
         None if word.contains(['.', ':']) => {
