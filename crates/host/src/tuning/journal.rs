@@ -76,7 +76,8 @@ impl Journal {
     pub(super) fn create(directory: &Path, place: &Place) -> Result<Self, TuningError> {
         let lock = lock(directory)?;
         let path = directory.join(FILE);
-        if !read(&path)?.changes.is_empty() {
+        let content = read(&path)?;
+        if !content.changes.is_empty() || content.damaged > 0 {
             return Err(TuningError::Unfinished { path });
         }
         let journal = Self { path, place: place.clone(), file: None, _lock: lock };

@@ -93,6 +93,7 @@ mod tests {
     fn a_captured_host_gets_scripts() {
         let script = scripts(&[
             ("sysctl -w net.core.rmem_max=4194304", None),
+            ("echo 10 > /sys/class/net/eth0/queues/rx-0/rps_cpus", None),
             ("ethtool -G eth0 rx 1024", Some("256")),
             ("ethtool -K eth0 tso off", Some("on")),
             ("-w 4M", None),
