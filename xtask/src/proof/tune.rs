@@ -14,6 +14,7 @@ use testbed::topology::Path;
 use super::Outcome;
 use crate::command;
 use crate::hosts::{Testbed, UnderTest};
+use crate::output::say;
 
 /// Runs the tunings.
 pub(super) fn run(under_test: &UnderTest) -> Result<Vec<Outcome>> {
@@ -65,7 +66,15 @@ fn planted(under_test: &UnderTest, fault: &Fault) -> Result<Outcome> {
     let bed = Bed::new(under_test)?;
     let (program, words) = fault.plant;
     bed.hosts.near_prints(program, words)?;
-    let record = bed.tune("--yes -t 500ms --pairs 8")?;
+    let mut record = bed.tune(TUNING)?;
+    for _ in 1..TIMES {
+        if !record.kept.is_empty() {
+            break;
+        }
+        // Other processes of the machine may be what the verdict names.
+        say(format!("{}: again, after {:?}", fault.name, record.verdict));
+        record = bed.tune(TUNING)?;
+    }
     let kept = record.kept.iter().map(|one| one.change.command()).collect::<Vec<_>>();
     let goal = record.check.as_ref().and_then(|check| check.metrics.first()?.effect);
     let low = goal.and_then(|effect| effect.interval).map_or(0.0, |interval| interval.low);
@@ -83,7 +92,7 @@ fn left_alone(under_test: &UnderTest, times: u32) -> Result<Outcome> {
     let before = bed.settings()?;
     let mut alike = 0;
     for _ in 0..times {
-        bed.tune("--yes -t 500ms --pairs 8")?;
+        bed.tune(TUNING)?;
         alike += u32::from(bed.settings()? == before);
     }
     Ok(Outcome { name: format!("clean host: as before {alike} of {times}"), right: alike == times })
@@ -157,6 +166,9 @@ impl Drop for Bed<'_> {
 
 const SETTINGS: &str = "ethtool -k near0; ip link show near0 | grep -o 'mtu [0-9]*'; tc qdisc show; \
                         sysctl net.ipv4 net.core 2>/dev/null; true";
+const TUNING: &str = "--yes -t 500ms --pairs 16";
+/// Tunings that may find nothing, of one fault.
+const TIMES: u32 = 3;
 const LONGEST: Duration = Duration::from_secs(600);
 /// By when all is as before.
 const BACK: Duration = Duration::from_secs(5);
