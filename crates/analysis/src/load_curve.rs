@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use measurement::{
-    BitRate, Direction, DirectionOutcome, LoadCurve, LoadPoint, TestRecord, Transport,
+    BitRate, Direction, DirectionOutcome, LoadCurve, LoadPoint, Order, TestRecord, Transport,
 };
 
 use crate::words::is_short;
@@ -22,7 +22,7 @@ pub(crate) fn of_records<'a>(records: impl IntoIterator<Item = &'a TestRecord>) 
     }
     let mut curves: Vec<_> =
         groups.into_iter().filter_map(|(way, points)| curve(&way, points)).collect();
-    curves.sort_by_key(|curve| curve.points.iter().map(|point| point.record).min());
+    curves.order_by_key(|curve| curve.points.iter().map(|point| point.record).min());
     curves
 }
 
@@ -73,7 +73,7 @@ fn sent_by_datagrams(record: &TestRecord, outcome: &DirectionOutcome) -> Option<
 
 /// None: too few loads.
 fn curve(way: &Way, mut points: Vec<LoadPoint>) -> Option<LoadCurve> {
-    points.sort_by_key(|point| (point.load, point.record));
+    points.order_by_key(|point| (point.load, point.record));
     let loads = 1 + points.windows(2).filter(|pair| pair[0].load < pair[1].load).count();
     if loads < LEAST_LOADS {
         return None;

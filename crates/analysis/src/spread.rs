@@ -1,6 +1,6 @@
 //! `runs-differ`: how far apart several runs of the same thing are.
 
-use measurement::{BitRate, Reason, RuleId, Stamp};
+use measurement::{BitRate, Order, Reason, RuleId, Stamp};
 
 use crate::words::percent;
 
@@ -14,7 +14,7 @@ use crate::words::percent;
 /// Clustering Algorithms, 1975, for the cut with the least sum of squares.
 pub fn spread(rates: &[BitRate]) -> Option<Reason> {
     let mut bits: Vec<_> = rates.iter().map(|rate| rate.bits_per_second()).collect();
-    bits.sort_unstable();
+    bits.order();
     let text = modes(&bits).or_else(|| variation(&bits))?;
     Some(Reason { rule: RuleId::RunsDiffer, stamp: Stamp::Suspect, host: None, text })
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use measurement::judgement::{TcpAccount, TimeShares};
-use measurement::{Direction, Role, TcpSample, TestRecord, Transport};
+use measurement::{Direction, Order, Role, TcpSample, TestRecord, Transport};
 
 use crate::evidence::{sender, senders};
 
@@ -37,7 +37,7 @@ fn typical(record: &TestRecord, direction: Direction, streams: &[Stream]) -> Opt
         streams.iter().map(|(tcp, _)| tcp.rtt_micros).collect()
     };
     told.retain(|micros| *micros > 0);
-    told.sort_unstable();
+    told.order();
     told.get(told.len() / 2).copied()
 }
 

@@ -6,7 +6,7 @@
 //! [`RULES`], and its name in [`measurement::RuleId`]. Rules that only inform have the stamp
 //! [`Stamp::Valid`].
 
-use measurement::{Gap, Page, Reason, Role, RuleId, Stamp};
+use measurement::{Gap, Order, Page, Reason, Role, RuleId, Stamp};
 
 use crate::accounts::Test;
 
@@ -103,7 +103,7 @@ pub(crate) fn check(test: &Test<'_>) -> (Vec<Reason>, Vec<Gap>) {
             }
         }
     }
-    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.stamp));
+    reasons.order_by_key(|reason| std::cmp::Reverse(reason.stamp));
     (reasons, unchecked)
 }
 

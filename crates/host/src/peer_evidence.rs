@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use measurement::host::Family;
 use measurement::profile::Mode;
-use measurement::{HostEvidence, Inventory, Profile, ProfileRow, Task};
+use measurement::{HostEvidence, Inventory, Order, Profile, ProfileRow, Task};
 
 /// Limits the size of the evidence on a host that is sent in the results of a test: the CPU profile
 /// keeps its 600 largest rows, and no call chains.
@@ -56,7 +56,7 @@ fn without_others(profile: Profile) -> Profile {
     }
     let rows = rows.into_iter().map(|(row, count)| ProfileRow { count, ..row });
     let mut rows: Vec<_> = rows.collect();
-    rows.sort_by(|a, b| Reverse(a.count).cmp(&Reverse(b.count)).then_with(|| a.cmp(b)));
+    rows.order_by(|a, b| Reverse(a.count).cmp(&Reverse(b.count)).then_with(|| a.cmp(b)));
     Profile { rows, stacks: Vec::new(), ..profile }
 }
 

@@ -8,7 +8,7 @@ use std::mem;
 use std::ops::Deref;
 use std::os::unix::fs::FileExt;
 
-use measurement::Gap;
+use measurement::{Gap, Order};
 
 use crate::Tree;
 
@@ -125,7 +125,7 @@ pub(crate) fn numbered(tree: &Tree, folder: &str, prefix: &str) -> Vec<u32> {
     let number = |name: &str| name.strip_prefix(prefix)?.parse().ok();
     let names = tree.names(folder).unwrap_or_default();
     let mut found: Vec<u32> = names.iter().filter_map(|name| number(name)).collect();
-    found.sort_unstable();
+    found.order();
     found
 }
 

@@ -14,6 +14,7 @@ pub use recording::Entry;
 
 use measurement::host::is_shown;
 
+use measurement::Order;
 use recording::{MOST_FILE_BYTES, Recording};
 
 /// Access to the files of a host below `/proc` and `/sys`: those of the running host, or captured
@@ -142,7 +143,7 @@ impl Tree {
             Root::Folder(root) => names(&inside(root, path)?)?,
             Root::Archive(archive) => archive.names(path)?,
         };
-        names.sort();
+        names.order();
         if let Some(recording) = &self.recording {
             recording.folder(path, &names);
         }

@@ -5,7 +5,7 @@ mod scheduled;
 use std::sync::Arc;
 use std::time::Duration;
 
-use measurement::{Gap, HostEvidence, Inventory, Role, Timestamp};
+use measurement::{Gap, HostEvidence, Inventory, Order, Role, Timestamp};
 
 use crate::profile::{PerfAccess, Profiler};
 use crate::{Subject, Tree, collectors, inventory};
@@ -136,7 +136,7 @@ impl Watch {
         kept.extend((0..series.at.len()).step_by(2));
         kept.extend(series.at.len().checked_sub(1));
         kept.retain(|row| *row < series.at.len());
-        kept.sort_unstable();
+        kept.order();
         kept.dedup();
         self.evidence.series.at = kept.iter().map(|row| series.at[*row]).collect();
         for collector in &mut self.collectors {
@@ -163,7 +163,7 @@ impl Watch {
         let (inventory, gaps) = self.inventory.unwrap_or_else(|| inventory::read(&self.tree));
         evidence.inventory = inventory;
         evidence.gaps.extend(gaps);
-        evidence.gaps.sort();
+        evidence.gaps.order();
         evidence.gaps.dedup();
         let cost = cpu_since(self.begun).as_secs_f64() - evidence.resolving_seconds;
         evidence.cost_seconds = cost.max(0.0);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Order;
 use crate::delay_variation::DelayVariation;
 use crate::engine::Engines;
 use crate::pacing::PacingReport;
@@ -149,7 +150,7 @@ impl Fairness {
         if bytes.len() < 2 {
             return None;
         }
-        bytes.sort_unstable();
+        bytes.order();
         let rate = |bytes: u64| BitRate::average(bytes, span);
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         Some(Self {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use measurement::host::{ControlGroup, Cpu, Irq, Pipeline, Route};
 use measurement::units::group_thousands;
-use measurement::{BitRate, Gap, Inventory, json};
+use measurement::{BitRate, Gap, Inventory, Order, json};
 use serde::Serialize;
 
 use crate::columns::{Cell, Columns, Emphasis};
@@ -164,7 +164,7 @@ fn irqs(irqs: &[Irq]) -> Columns {
 /// The CPUs that took most interrupts of an IRQ.
 fn went_to(irq: &Irq) -> String {
     let mut counts: Vec<_> = irq.counts.iter().filter(|(_, count)| **count > 0).collect();
-    counts.sort_by_key(|(cpu, count)| (std::cmp::Reverse(**count), **cpu));
+    counts.order_by_key(|(cpu, count)| (std::cmp::Reverse(**count), **cpu));
     let more = counts.len().saturating_sub(MOST_CPUS);
     let shown = counts.iter().take(MOST_CPUS);
     let shown = shown.map(|(cpu, count)| format!("CPU {cpu}: {}", group_thousands(**count)));

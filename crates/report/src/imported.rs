@@ -7,7 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use measurement::units::show_time;
 use measurement::{
-    BitRate, Direction, DirectionOutcome, LoadCurve, LoadPoint, Stamp, TestRecord, Throughput,
+    BitRate, Direction, DirectionOutcome, LoadCurve, LoadPoint, Order, Stamp, TestRecord,
+    Throughput,
 };
 
 use crate::Glyphs;
@@ -302,7 +303,7 @@ fn write_rates(imported: &Imported<'_>, width: Width, out: &mut dyn Write) -> io
 /// `686.0 Mbit/s of 3`; empty: there are none.
 fn median(rates: &[BitRate]) -> String {
     let mut rates = rates.to_vec();
-    rates.sort_unstable();
+    rates.order();
     let (lower, upper) = (rates.get(rates.len().saturating_sub(1) / 2), rates.get(rates.len() / 2));
     let Some((lower, upper)) = lower.zip(upper) else { return String::new() };
     let middle = lower.bits_per_second().midpoint(upper.bits_per_second());

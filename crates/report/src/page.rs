@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use measurement::Page;
+use measurement::{Order, Page, json};
 
 use crate::columns::{Emphasis, paint};
 use crate::width::Width;
@@ -78,7 +78,7 @@ pub fn markdown_list(pages: &[&Page]) -> String {
 /// In the order of a packet's path.
 fn by_layer<'a>(pages: &[&'a Page]) -> Vec<&'a Page> {
     let mut pages = pages.to_vec();
-    pages.sort_by_key(|page| page.id);
+    pages.order_by_key(|page| page.id);
     pages
 }
 

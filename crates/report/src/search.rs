@@ -4,7 +4,9 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use measurement::{BitRate, GoalEnd, GoalResult, SearchLimit, SearchRecord, SearchTrial, Stamp};
+use measurement::{
+    BitRate, GoalEnd, GoalResult, Order, SearchLimit, SearchRecord, SearchTrial, Stamp,
+};
 
 use crate::columns::{Cell, Columns, Emphasis, paint};
 use crate::screen::{labelled, sentence};
@@ -98,7 +100,7 @@ fn goals(results: &[GoalResult]) -> Columns {
 /// A point a load: at the bounds, and away from them.
 fn points(record: &SearchRecord) -> Columns {
     let mut loads: Vec<_> = record.trials.iter().map(|trial| trial.intended).collect();
-    loads.sort_unstable();
+    loads.order();
     loads.dedup();
     let bounds: Vec<_> =
         record.goals.iter().flat_map(|goal| [goal.lower, goal.upper]).flatten().collect();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use measurement::units::group_thousands;
-use measurement::{BitRate, ByteSize, DirectionOutcome, TestRecord};
+use measurement::{BitRate, ByteSize, DirectionOutcome, Order, TestRecord};
 
 use crate::Glyphs;
 use crate::export::Audience;
@@ -257,7 +257,7 @@ impl Sweep<'_> {
             }
         }
         for curve in &mut curves {
-            curve.points.sort_by(|one, other| one.0.total_cmp(&other.0));
+            curve.points.order_by(|one, other| one.0.total_cmp(&other.0));
         }
         curves
     }

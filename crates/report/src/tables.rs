@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use measurement::verdict::WhatIf;
-use measurement::{Attribution, Work};
+use measurement::{Attribution, Order, Work};
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::headline;
@@ -112,7 +112,7 @@ fn works(tables: &[Numbered<'_>]) -> Vec<Work> {
     let mut all: Vec<_> = all.collect::<BTreeSet<_>>().into_iter().collect();
     let most = |work| tables.iter().filter_map(|(_, table)| share(table, work)).fold(0.0, f64::max);
     all.retain(|work| *work != Work::Idle);
-    all.sort_by(|a, b| most(*b).total_cmp(&most(*a)));
+    all.order_by(|a, b| most(*b).total_cmp(&most(*a)));
     all
 }
 

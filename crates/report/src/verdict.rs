@@ -6,8 +6,8 @@ use measurement::remedy::Change;
 use measurement::units::group_thousands;
 use measurement::verdict::{Finding, WhatIf};
 use measurement::{
-    Attribution, BitRate, Certainty, Conclusion, ProfileSource, Remedy, Role, TestPlan, TestRecord,
-    Verdict, Work,
+    Attribution, BitRate, Certainty, Conclusion, Order, ProfileSource, Remedy, Role, TestPlan,
+    TestRecord, Verdict, Work,
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
@@ -230,7 +230,7 @@ fn work(attribution: &Attribution, least: f64) -> Columns {
     let first = ["", "share", "ns per KiB"].map(str::to_owned);
     columns.push(first.into_iter().chain(heads).map(head).collect());
     let mut work: Vec<_> = attribution.work.iter().collect();
-    work.sort_by(|(_, one), (_, other)| other.share.total_cmp(&one.share));
+    work.order_by(|(_, one), (_, other)| other.share.total_cmp(&one.share));
     work.retain(|(kind, _)| **kind != Work::Idle);
     let (told, rest): (Vec<_>, Vec<_>) = work.into_iter().partition(|(_, one)| one.share >= least);
     for (kind, cost) in told {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use measurement::profile::Mode;
-use measurement::{ProfileRow, verdict::Work};
+use measurement::{Order, ProfileRow, verdict::Work};
 
 /// Patterns of names.
 pub(super) struct Symbols {
@@ -34,7 +34,7 @@ impl Symbols {
         let mut symbols = Self { whole: HashMap::new(), stars: Vec::new(), drivers: Vec::new() };
         // What stands first stays: an architecture knows its names best.
         own.map(|(_, text)| *text).chain([ANY]).for_each(|text| symbols.add(text));
-        symbols.stars.sort_by_key(|star| std::cmp::Reverse(star.begin.len() + star.rest.len()));
+        symbols.stars.order_by_key(|star| std::cmp::Reverse(star.begin.len() + star.rest.len()));
         symbols
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use measurement::host::{Family, counter};
 use measurement::profile::ProfileSource;
-use measurement::{Attribution, ProfileRow, Role, Task, Work};
+use measurement::{Attribution, Order, ProfileRow, Role, Task, Work};
 
 use super::case::cpu;
 use super::{Case, Found};
@@ -68,7 +68,7 @@ pub(super) fn full<'a>(case: &Case<'a>) -> Vec<Full<'a>> {
     }
     let mut ends: Vec<&HostView<'a>> = case.hosts.iter().filter(|host| is_end(host)).collect();
     let most = ends.iter().map(|host| wanted(case, host)).fold(0.0, f64::max);
-    ends.sort_by_key(|host| wanted(case, host) < ALIKE * most);
+    ends.order_by_key(|host| wanted(case, host) < ALIKE * most);
     let mut reported: Vec<&HostView<'a>> = Vec::new();
     let mut found = Vec::new();
     for host in ends {

@@ -1,7 +1,7 @@
 //! From findings to one sentence.
 
 use measurement::verdict::Finding;
-use measurement::{Certainty, Conclusion, Role, Verdict};
+use measurement::{Certainty, Conclusion, Order, Role, Verdict};
 
 use super::bound::{Closeness, closeness, is_refuted};
 use super::{Case, causes, deciding, findings};
@@ -96,7 +96,7 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
         )
     };
     // Stable: of equals the one that comes first on the way stays first.
-    found.sort_by(|one, other| {
+    found.order_by(|one, other| {
         let shares = || other.share.total_cmp(&one.share);
         let bounds = || lowest(case, one).cmp(&lowest(case, other));
         key(other).cmp(&key(one)).then_with(bounds).then_with(shares)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use measurement::host::counter;
-use measurement::{Bound, Role, StreamSample, TcpSample, TestRecord};
+use measurement::{Bound, Order, Role, StreamSample, TcpSample, TestRecord};
 
 use super::Case;
 use super::load;
@@ -52,7 +52,7 @@ impl Arrivals<'_> {
         let streams = samples.iter().flat_map(|sample| &sample.streams);
         let told = |one: &StreamSample| one.tcp.map(|tcp| tcp.receiver_rtt_micros);
         let mut told: Vec<_> = streams.filter_map(told).filter(|micros| *micros > 0).collect();
-        told.sort_unstable();
+        told.order();
         told.get(told.len() / 2).copied().map(micros)
     }
 

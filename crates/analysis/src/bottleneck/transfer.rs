@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::host::{Counter, counter};
 use measurement::judgement::{TcpAccount, TimeShares};
 use measurement::units::show_time;
-use measurement::{Bound, Role, TcpSample};
+use measurement::{Bound, Order, Role, TcpSample};
 
 use super::Case;
 use super::response::Control;
@@ -85,7 +85,7 @@ impl Transfer<'_> {
     /// The median of what samples of the senders say during the result, zeros left out.
     fn typical(&self, case: &Case<'_>, of: impl Fn(&TcpSample) -> u64) -> Option<u64> {
         let mut values: Vec<_> = self.seen(case).iter().map(of).filter(|one| *one > 0).collect();
-        values.sort_unstable();
+        values.order();
         values.get(values.len() / 2).copied()
     }
 

@@ -1,6 +1,6 @@
 //! Which runs of two sides belong together: those that alternated.
 
-use measurement::{TestRecord, Timestamp};
+use measurement::{Order, TestRecord, Timestamp};
 
 use super::Run;
 
@@ -18,7 +18,7 @@ pub(super) fn of(before: &[Run], after: &[Run]) -> Option<Vec<(f64, f64)>> {
     };
     let mut runs = side(before, false)?;
     runs.extend(side(after, true)?);
-    runs.sort_by_key(|(started, ..)| *started);
+    runs.order_by_key(|(started, ..)| *started);
     let pair = |two: &[(i128, bool, f64)]| match two {
         [(_, false, before), (_, true, after)] | [(_, true, after), (_, false, before)] => {
             Some((*before, *after))

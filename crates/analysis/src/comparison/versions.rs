@@ -1,7 +1,7 @@
 //! Runs of one row by version: where the rate changed.
 
-use measurement::Quantity;
 use measurement::comparison::{Change, EffectSize, Side, Version, VersionChange, Versions};
+use measurement::{Order, Quantity};
 
 use super::{CONFIDENCE, effect};
 
@@ -31,7 +31,7 @@ pub fn by_version(series: String, quantity: Quantity, points: &[Point]) -> Versi
     let mut cuts = Vec::new();
     let tests = stretches(groups.len()).count().max(1);
     search(&groups, 0, (1.0 - CONFIDENCE) / tests as f64, &mut cuts);
-    cuts.sort_unstable();
+    cuts.order();
     let is_thin = |group: &Group<'_>| group.logarithms.len() < LEAST_RUNS;
     let needs_runs = groups.iter().any(is_thin) || groups.len() < 2;
     Versions {

@@ -2,6 +2,8 @@
 
 use measurement::host::{Counter, EachCounter, counter};
 
+use measurement::Order;
+
 use crate::evidence::HostView;
 
 /// One discipline, and by how much its counters grew.
@@ -31,7 +33,7 @@ pub(crate) fn disciplines<'a>(host: &HostView<'a>, interface: &'a str) -> Vec<Di
         .flat_map(|each| series.each(each.within(interface)))
         .map(|(name, _)| name)
         .collect();
-    names.sort_unstable();
+    names.order();
     names.dedup();
     names.into_iter().filter_map(|name| read(host, interface, name)).collect()
 }

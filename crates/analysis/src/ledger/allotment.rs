@@ -2,6 +2,8 @@
 
 use measurement::judgement::{Drop, Place};
 
+use measurement::Order;
+
 use super::known::Known;
 
 /// A counter that may explain a part of the loss.
@@ -47,7 +49,7 @@ pub(super) struct Allotment {
 /// is likely, while there is something left.
 pub(super) fn allot(lost: u64, mut candidates: Vec<Candidate>) -> Allotment {
     candidates.retain(|candidate| candidate.counted > 0);
-    candidates.sort_by_key(|candidate| candidate.scope);
+    candidates.order_by_key(|candidate| candidate.scope);
     let mut left = lost;
     let mut drops: Vec<_> = candidates.iter().map(|one| certain(one, lost, &mut left)).collect();
     let most = left;
@@ -57,7 +59,7 @@ pub(super) fn allot(lost: u64, mut candidates: Vec<Candidate>) -> Allotment {
         left -= more;
     }
     let explained = drops.iter().map(|drop| drop.most).fold(0, u64::saturating_add);
-    drops.sort_by_key(|drop| drop.place);
+    drops.order_by_key(|drop| drop.place);
     Allotment { drops, remainder: left, least: lost.saturating_sub(explained), most }
 }
 

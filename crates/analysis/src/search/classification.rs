@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use measurement::SearchGoal;
+use measurement::{Order, SearchGoal};
 
 use super::trials::Point;
 
@@ -71,7 +71,7 @@ pub(super) fn forwarded<'a>(trials: impl Iterator<Item = &'a Point>, goal: &Sear
     let full = trials.filter(|trial| trial.is_full(goal));
     let mut losses: Vec<_> =
         full.map(|trial| (trial.loss(goal), trial.duration.as_secs_f64())).collect();
-    losses.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    losses.order_by(|(one, _), (other, _)| one.total_cmp(other));
     let whole: f64 = losses.iter().map(|(_, seconds)| seconds).sum();
     let whole = whole.max(goal.duration_sum.as_secs_f64());
     let mut left = whole * (1.0 - goal.exceed_ratio.clamp(0.0, MOST_EXCEEDED)) - ROUNDING;

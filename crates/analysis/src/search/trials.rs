@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::{BitRate, SearchGoal, SearchTrial, TrialPurpose};
+use measurement::{BitRate, Order, SearchGoal, SearchTrial, TrialPurpose};
 
 use super::NextTrial;
 use super::estimate::{Estimate, LATE};
@@ -232,7 +232,7 @@ impl Trials {
     /// The loads that were tried, the lowest first.
     pub(super) fn loads(&self) -> Vec<u64> {
         let mut loads: Vec<_> = self.iter().map(|point| point.load).collect();
-        loads.sort_unstable();
+        loads.order();
         loads.dedup();
         loads
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use measurement::judgement::{Drop, Place};
-use measurement::{Ledger, Role};
+use measurement::{Ledger, Order, Role};
 
 use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
@@ -33,7 +33,7 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
 fn in_words(test: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
     let ledger = flow.account.ledger.as_ref().filter(|ledger| ledger.lost() > 0)?;
     let mut drops: Vec<&Drop> = ledger.drops.iter().filter(|drop| drop.datagrams > 0).collect();
-    drops.sort_by_key(|drop| Reverse(drop.datagrams));
+    drops.order_by_key(|drop| Reverse(drop.datagrams));
     let mut parts: Vec<_> =
         drops.iter().map(|drop| (drop.datagrams, place(test, flow, drop))).collect();
     if ledger.remainder > 0 {

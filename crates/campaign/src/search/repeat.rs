@@ -2,7 +2,7 @@
 
 use measurement::outcome::Ending;
 use measurement::record::RepeatSummary;
-use measurement::{BitRate, RecordSet, TestRecord};
+use measurement::{BitRate, Order, RecordSet, TestRecord};
 
 use super::rate::RateChoice;
 use super::{Next, Purpose, Row, RowRate, Search, Task, Trial, results};
@@ -75,7 +75,7 @@ fn summary(row: &Row, records: &[TestRecord]) -> Option<RepeatSummary> {
         .filter(|record| row.is_of(record) && record.outcome.ending == Ending::Completed);
     let mut rates: Vec<BitRate> = runs.filter_map(|record| record.outcome.rate()).collect();
     let spread = analysis::spread(&rates);
-    rates.sort_unstable();
+    rates.order();
     Some(RepeatSummary {
         row: row.plan.row(),
         runs: u32::try_from(rates.len()).unwrap_or(u32::MAX),

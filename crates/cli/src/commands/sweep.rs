@@ -11,7 +11,7 @@ use campaign::{Next, Results, Runner, Search, Task, Trial};
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::units::show_time;
-use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
+use measurement::{BitRate, Order, RecordSet, TestPlan, TestRecord};
 use report::export::{Audience, Csv, Export, JsonStream, Table};
 use report::sweep::{self, NoKnee};
 
@@ -244,7 +244,7 @@ fn knee<'a>(
         _ => None,
     });
     let mut rates: Vec<_> = rates.collect();
-    rates.sort_by_key(|(setting, ..)| *setting);
+    rates.order_by_key(|(setting, ..)| *setting);
     let curve: Vec<_> = rates.iter().map(|(_, asked, got, _)| (*asked, *got)).collect();
     let highest = *curve.last()?;
     let Some(at) = analysis::knee(&curve) else {

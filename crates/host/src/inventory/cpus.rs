@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use measurement::host::{Cache, Cpu, MOST_CPU};
 
+use measurement::Order;
+
 use super::cores::{core, instructions};
 use super::cpuinfo::CpuInfo;
 use super::lists::list;
@@ -38,7 +40,7 @@ fn numbers(tree: &Tree, info: &CpuInfo) -> Vec<u32> {
         numbers.extend(info.cpus.keys());
     }
     numbers.retain(|number| *number <= MOST_CPU);
-    numbers.sort_unstable();
+    numbers.order();
     numbers
 }
 

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use measurement::Gap;
 use measurement::host::{Bus, Interface, Steering};
+use measurement::{Gap, Order};
 
 use super::answers::InterfaceAnswers;
 use super::lists::mask;
@@ -63,7 +63,7 @@ fn index(tree: &Tree, name: &str) -> Option<u32> {
 }
 
 fn sorted(mut interfaces: Vec<Interface>) -> Vec<Interface> {
-    interfaces.sort_by(|one, other| (one.index, &one.name).cmp(&(other.index, &other.name)));
+    interfaces.order_by(|one, other| (one.index, &one.name).cmp(&(other.index, &other.name)));
     interfaces
 }
 
@@ -158,7 +158,7 @@ fn send_limits(tree: &Tree, folder: &str, queues: &[String]) -> Vec<u64> {
         Some((number, tree.number(&path)?))
     };
     let mut limits: Vec<(u32, u64)> = queues.iter().filter_map(limit).collect();
-    limits.sort_unstable();
+    limits.order();
     limits.into_iter().map(|(_, limit)| limit).collect()
 }
 
@@ -172,7 +172,7 @@ fn steering(tree: &Tree, folder: &str, queues: &[String]) -> Vec<Steering> {
         Some(Steering { queue: queue.clone(), cpus, flows })
     };
     let mut all: Vec<_> = queues.iter().filter_map(steering).collect();
-    all.sort_by_key(|one| {
+    all.order_by_key(|one| {
         let (kind, number) = one.queue.split_once('-').unwrap_or((&one.queue, ""));
         (kind.to_owned(), number.parse().unwrap_or(u32::MAX))
     });

@@ -3,8 +3,8 @@
 use std::io;
 
 use linux::netlink::{Qdisc, QdiscHandle, QdiscParent, RouteSocket, TrafficClass};
-use measurement::BitRate;
 use measurement::host::{Interface, Policer, Queueing, QueueingClass};
+use measurement::{BitRate, Order};
 
 use super::answers::KernelAnswers;
 
@@ -19,7 +19,7 @@ pub(super) fn query(route: &mut RouteSocket, answers: &mut KernelAnswers) -> io:
         let interface = &mut one.interface;
         let own = qdiscs.iter().filter(|qdisc| qdisc.index == interface.index);
         let mut own: Vec<_> = own.collect();
-        own.sort_by_key(|qdisc| qdisc.parent != QdiscParent::Root);
+        own.order_by_key(|qdisc| qdisc.parent != QdiscParent::Root);
         interface.queueing = own.iter().copied().map(queueing).collect();
         let read = read_classes(route, interface, &own)
             .and_then(|()| read_policers(route, interface, &own));

@@ -7,7 +7,7 @@ use std::hash::Hash;
 
 use linux::perf;
 use measurement::profile::{FoldedStack, Mode, is_generic};
-use measurement::{Profile, ProfileRow, Task};
+use measurement::{Order, Profile, ProfileRow, Task};
 
 use super::mapped_files::MappedFiles;
 use super::names::Names;
@@ -36,7 +36,7 @@ pub(super) fn profile(counts: &SampleCounts, names: &Names) -> Profile {
 /// Those with the largest counts; the order of equals is that of their names.
 fn most<K: Ord + Hash>(counted: HashMap<K, u64>, room: usize) -> Vec<(K, u64)> {
     let mut counted: Vec<_> = counted.into_iter().collect();
-    counted.sort_unstable_by(|(a, few), (b, many)| Reverse(few).cmp(&Reverse(many)).then(a.cmp(b)));
+    counted.order_by(|(a, few), (b, many)| Reverse(few).cmp(&Reverse(many)).then(a.cmp(b)));
     counted.truncate(room);
     counted
 }

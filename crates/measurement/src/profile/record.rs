@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{FoldedStack, Mode, Profile, ProfileRow, ProfileSource, Task, is_default};
+use crate::Order;
 
 /// CPU profile of a host: samples by function.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -97,7 +98,7 @@ impl<'a> Names<'a> {
             *uses.entry(name).or_default() += 1;
         }
         let mut names: Vec<_> = uses.into_iter().collect();
-        names.sort_by_key(|(_, uses)| Reverse(*uses));
+        names.order_by_key(|(_, uses)| Reverse(*uses));
         let mut indices: HashMap<_, _> = before.iter().map(String::as_str).zip(0..).collect();
         let empty = before.is_empty().then_some("");
         let mut added = Vec::new();
@@ -142,11 +143,11 @@ impl Form {
             expander.read(functions, &mut self.rows)?;
         }
         if !self.functions.is_empty() {
-            self.rows.sort_by(row_order);
+            self.rows.order_by(row_order);
         }
         if !self.call_chains.is_empty() {
             expander.read_chains(&self.call_chains, &mut self.stacks)?;
-            self.stacks.sort_by(stack_order);
+            self.stacks.order_by(stack_order);
         }
         let Self { source, event, hertz, span, samples, lost, rows, stacks, .. } = self;
         Ok(Profile { source, event, hertz, span, samples, lost, rows, stacks })
@@ -196,7 +197,7 @@ fn chains(stacks: &[FoldedStack], names: &Names<'_>) -> Vec<Vec<u64>> {
         (stack.frames.split(';').map(|name| names.index(name)).collect::<Vec<_>>(), stack.count)
     };
     let mut all: Vec<_> = stacks.iter().map(|stack| (&stack.frames, split(stack))).collect();
-    all.sort_by(|(a, _), (b, _)| a.split(';').cmp(b.split(';')));
+    all.order_by(|(a, _), (b, _)| a.split(';').cmp(b.split(';')));
     let mut before: &[u64] = &[];
     let mut chains = Vec::with_capacity(all.len());
     for (_, (chain, count)) in &all {

@@ -1,6 +1,6 @@
 //! Hosts as data of the page: CPU time by kind of work, call chains, and what a host has.
 
-use measurement::{Attribution, HostEvidence, Profile, TestRecord, Work};
+use measurement::{Attribution, HostEvidence, Order, Profile, TestRecord, Work};
 use serde::Serialize;
 
 use super::text_table::TextTable;
@@ -59,7 +59,7 @@ pub(super) fn cpu_times(record: &TestRecord) -> Vec<CpuTime> {
 fn cpu_time(attribution: &Attribution) -> CpuTime {
     let mut work: Vec<_> =
         attribution.work.iter().filter(|(kind, _)| **kind != Work::Idle).collect();
-    work.sort_by(|(_, one), (_, other)| other.share.total_cmp(&one.share));
+    work.order_by(|(_, one), (_, other)| other.share.total_cmp(&one.share));
     let kind = |(kind, cost): (&Work, &measurement::verdict::Cost)| WorkShare {
         kind: *kind,
         name: kind.to_string(),

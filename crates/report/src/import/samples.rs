@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use measurement::host::is_shown;
 use measurement::profile::{FoldedStack, Mode, ProfileSource};
-use measurement::{Profile, ProfileRow, Task};
+use measurement::{Order, Profile, ProfileRow, Task};
 
 /// The samples that were read so far.
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl Samples {
 
 fn most<K: Ord>(counted: HashMap<K, u64>, room: usize) -> Vec<(K, u64)> {
     let mut counted: Vec<_> = counted.into_iter().collect();
-    counted.sort_unstable_by(|(a, few), (b, many)| Reverse(few).cmp(&Reverse(many)).then(a.cmp(b)));
+    counted.order_by(|(a, few), (b, many)| Reverse(few).cmp(&Reverse(many)).then(a.cmp(b)));
     counted.truncate(room);
     counted
 }

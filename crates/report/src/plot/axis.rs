@@ -1,5 +1,6 @@
 //! Axes of pictures: from quantities to places, with ticks at round numbers.
 
+use measurement::Order;
 use measurement::units::group_thousands;
 
 /// An axis of a [`Plot`](super::Plot).
@@ -43,7 +44,7 @@ impl Scale {
     /// By the logarithm if that spaces the numbers more evenly, else in proportion.
     pub fn fitting(numbers: impl Iterator<Item = f64>) -> Self {
         let mut numbers: Vec<_> = numbers.collect();
-        numbers.sort_by(f64::total_cmp);
+        numbers.order_by(f64::total_cmp);
         numbers.dedup();
         let unevenness = |of: fn(f64) -> f64| {
             let gaps = numbers.windows(2).map(|pair| of(pair[1]) - of(pair[0]));

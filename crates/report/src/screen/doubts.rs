@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use measurement::units::group_thousands;
-use measurement::{Reason, RuleId, Stamp};
+use measurement::{Order, Reason, RuleId, Stamp};
 
 use super::{Rest, labelled, limits, sentence, table};
 use crate::notes;
@@ -58,7 +58,7 @@ fn doubts<'a>(rows: &'a [Run<'a>]) -> Vec<Doubt<'a>> {
     }
     // That a run did not end as planned explains the others.
     let is_whole = |one: &Doubt<'_>| one.reason.rule != RuleId::TestIncomplete;
-    all.sort_by_key(|one| (Reverse(one.reason.stamp), is_whole(one)));
+    all.order_by_key(|one| (Reverse(one.reason.stamp), is_whole(one)));
     all
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use measurement::{Reason, Stamp};
+use measurement::{Order, Reason, Stamp};
 
 use super::Sweep;
 use crate::page::wrap;
@@ -52,7 +52,7 @@ impl Sweep<'_> {
                 }
             }
         }
-        found.sort_by_key(|(reason, _)| std::cmp::Reverse(reason.stamp));
+        found.order_by_key(|(reason, _)| std::cmp::Reverse(reason.stamp));
         found
     }
 }

@@ -3,6 +3,8 @@
 use measurement::host::{Cpu, EachCounter, Inventory, counter};
 use std::time::Duration;
 
+use measurement::Order;
+
 use crate::evidence::HostView;
 
 /// What one CPU did.
@@ -21,7 +23,7 @@ impl Load {
         let idle = host.each(counter::CPU_IDLE).into_iter();
         let numbers = idle.chain(host.each(counter::CPU_SOFTIRQ));
         let mut numbers: Vec<u32> = numbers.filter_map(|(cpu, _)| cpu.parse().ok()).collect();
-        numbers.sort_unstable();
+        numbers.order();
         numbers.dedup();
         numbers.into_iter().map(|cpu| Self::of_cpu(host, cpu)).collect()
     }

@@ -1,5 +1,7 @@
 //! `irq-on-remote-node`: packets are worked on far from the memory that they are in.
 
+use measurement::Order;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 
@@ -36,7 +38,7 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
             all().any(|cpu| cpu.number == *number && cpu.node.is_some_and(|other| other != node))
         })
         .collect();
-    far.sort_unstable();
+    far.order();
     far.dedup();
     if far.is_empty() || own.is_empty() {
         return None;

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use measurement::Order;
+
 use super::column::Column;
 use super::csv::Csv;
 use super::document::Documents;
@@ -34,7 +36,7 @@ pub(super) fn read(number: usize, text: &[u8]) -> Found {
     reader.rates.close(&mut found);
     found.unread.sort_unstable();
     if !reader.speakers.is_empty() {
-        found.views.sort_by_key(|view| view.place.first);
+        found.views.order_by_key(|view| view.place.first);
     }
     found.is_full = !lines.is_at_end();
     found

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use measurement::Transport;
+use measurement::{Order, Transport};
 
 use super::command::Command;
 use super::cursor::Cursor;
@@ -116,7 +116,7 @@ pub(super) fn begins(line: &str) -> Vec<usize> {
     }
     if found.is_empty() || line.len() > WIDE {
         found.extend(first_of_each(line));
-        found.sort_unstable();
+        found.order();
     }
     found
 }

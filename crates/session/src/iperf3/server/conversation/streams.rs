@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use linux::tcp::TcpOptions;
-use measurement::{StreamOptions, Timestamp};
+use measurement::{Order, StreamOptions, Timestamp};
 use protocol::iperf3::{ErrorCode, Parameters, ServerPhase, stream_id};
 
 use super::running::Running;
@@ -90,7 +90,7 @@ impl Conversation<'_> {
         setup.gathering.finish();
         let mut opened = std::mem::take(&mut setup.opened);
         // Those that send their numbers come in any order.
-        opened.sort_by_key(|one| one.id);
+        opened.order_by_key(|one| one.id);
         if let Err(why) = self.ticket.grow(need(&self.parameters).workers) {
             return self.refuse_for(Excess::left(why));
         }
