@@ -25,7 +25,8 @@ pub(crate) struct Dist {
     /// Build for all of them
     #[arg(long, conflicts_with = "target")]
     all: bool,
-    /// For a small machine: without authentication
+    /// For a small machine: without authentication, history, reports, imports, manual pages and
+    /// completions
     #[arg(long)]
     board: bool,
 }

@@ -4,6 +4,7 @@ pub(crate) mod ab;
 pub(crate) mod calc;
 pub(crate) mod capture;
 pub(crate) mod compare;
+#[cfg(feature = "manual")]
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diagnose;
@@ -11,12 +12,14 @@ pub(crate) mod explain;
 #[cfg(feature = "store")]
 pub(crate) mod history;
 pub(crate) mod host;
+#[cfg(feature = "import")]
 pub(crate) mod import;
 pub(crate) mod iperf3;
 #[cfg(feature = "store")]
 pub(crate) mod kept;
 pub(crate) mod ladder;
 pub(crate) mod latency;
+#[cfg(feature = "manual")]
 pub(crate) mod man;
 pub(crate) mod probe;
 #[cfg(feature = "html")]

@@ -23,6 +23,7 @@ mod habits;
 #[cfg(feature = "store")]
 mod history;
 mod host;
+#[cfg(feature = "import")]
 mod import;
 mod iperf3;
 pub(crate) mod iperf3_values;
@@ -70,6 +71,7 @@ pub(crate) use explain::ExplainFlags;
 #[cfg(feature = "store")]
 pub(crate) use history::{By, HistoryFlags};
 pub(crate) use host::HostFlags;
+#[cfg(feature = "import")]
 pub(crate) use import::ImportFlags;
 pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
 #[cfg(feature = "store")]
@@ -260,6 +262,7 @@ pub(crate) enum Command {
     /// Explain a rule, the last run, or a record in a file
     Explain(ExplainFlags),
     /// Find the runs of iperf3 and iperf in any text, and judge them
+    #[cfg(feature = "import")]
     Import(ImportFlags),
     /// Compare runs before a change with runs after it
     Compare(CompareFlags),
@@ -296,6 +299,7 @@ pub(crate) enum Command {
         arguments: Vec<std::ffi::OsString>,
     },
     /// Print a completion script for a shell
+    #[cfg(feature = "manual")]
     #[command(after_help = COMPLETIONS)]
     Completions {
         /// The shell
@@ -305,6 +309,7 @@ pub(crate) enum Command {
         name: String,
     },
     /// Print a manual page
+    #[cfg(feature = "manual")]
     #[command(
         after_help = "Examples:\n  linerate man | man -l -\n  linerate man test > linerate-test.1"
     )]
@@ -325,6 +330,7 @@ const LONG_VERSION: &str = concat!(
     env!("LINERATE_FEATURES"),
 );
 
+#[cfg(feature = "manual")]
 const COMPLETIONS: &str = "\
 Examples:
   linerate completions bash > /etc/bash_completion.d/linerate

@@ -76,6 +76,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Diagnose(flags) => commands::diagnose::run(&flags),
         Command::Explain(flags) => commands::explain::run(&flags),
+        #[cfg(feature = "import")]
         Command::Import(flags) => commands::import::run(&flags),
         Command::Compare(flags) => commands::compare::run(&flags),
         #[cfg(feature = "html")]
@@ -93,7 +94,9 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Undo(flags) => commands::undo::run(&flags),
         Command::Calc(flags) => commands::calc::run(&flags),
         Command::Iperf3 { arguments } => Ok(commands::iperf3::run(arguments)),
+        #[cfg(feature = "manual")]
         Command::Completions { shell, name } => commands::completions::run(shell, &name),
+        #[cfg(feature = "manual")]
         Command::Man { command } => commands::man::run(command.as_deref()),
     }
 }

@@ -22,6 +22,7 @@ use self::perf_script::PerfScript;
 use self::perf_table::PerfTable;
 use self::plain::plain;
 use self::record::{Record, RecordError};
+#[cfg(feature = "transcripts")]
 use self::transcript::Transcript;
 
 /// A format of files that can be imported: records of linerate, output of iperf3 or iperf, or
@@ -104,7 +105,7 @@ pub enum ImportError {
 /// # Errors
 /// [`ImportError::Unrecognised`] if no importer recognises it.
 pub fn importer(bytes: &[u8]) -> Result<&'static dyn Import, ImportError> {
-    ALL.into_iter().find(|one| one.recognises(bytes)).ok_or(ImportError::Unrecognised)
+    ALL.iter().copied().find(|one| one.recognises(bytes)).ok_or(ImportError::Unrecognised)
 }
 
 /// Reads all of `reader`, at most [`MOST_BYTES`] bytes.
@@ -131,10 +132,11 @@ impl Display for ImportError {
                 MOST_BYTES >> 20
             ),
             Self::Unrecognised => {
-                write!(
-                    f,
-                    "it is no record, and no output of perf, iperf3 or iperf: give one of these"
-                )
+                let programs = match cfg!(feature = "transcripts") {
+                    true => "perf, iperf3 or iperf",
+                    false => "perf",
+                };
+                write!(f, "it is no record, and no output of {programs}: give one of these")
             }
             Self::Record(error) => error.fmt(f),
         }
@@ -153,7 +155,14 @@ fn profile(profile: Option<Profile>) -> Result<Imported, ImportError> {
 }
 
 /// All input formats, in the order in which an input is tried for them.
-pub const ALL: [&dyn Import; 5] = [&Transcript, &Record, &PerfTable, &PerfScript, &Folded];
+pub const ALL: &[&dyn Import] = &[
+    #[cfg(feature = "transcripts")]
+    &Transcript,
+    &Record,
+    &PerfTable,
+    &PerfScript,
+    &Folded,
+];
 
 /// Maximum length of an input that is accepted, in bytes; the record of 100,000 streams is shorter.
 pub const MOST_BYTES: u64 = 512 << 20;

@@ -16,7 +16,8 @@ use crate::workspace::Workspace;
 pub(crate) enum Contents {
     /// Everything.
     Whole,
-    /// For a small machine: without authentication and history.
+    /// For a small machine: without authentication, history, reports, imports, manual pages and
+    /// completions.
     Board,
 }
 
@@ -48,7 +49,7 @@ pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) 
     let mut build = command::cargo(["rustc", "--package", "linerate", "--profile", PROFILE]);
     build.args(contents.features()).args(["--target", target.triple, "--"]);
     build.args(link_arguments(workspace)?);
-    build.args(OUTLINER.iter().filter(|_| target.name == "x86_64"));
+    build.args(OUTLINER);
     build.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace, target)?.join("\x1f"));
     set_compiler(&mut build, target);
     command::run(build.current_dir(&workspace.root))?;
@@ -109,6 +110,7 @@ fn flags(workspace: &Workspace, target: &Target) -> Result<Vec<String>> {
     if target.is_glibc() {
         flags.push("-Ctarget-feature=+crt-static".to_owned());
     }
+    flags.extend(target.flags.iter().map(|flag| (*flag).to_owned()));
     Ok(flags)
 }
 
@@ -130,8 +132,8 @@ const PROFILE: &str = "dist";
 /// Without an index of tables for unwinding, with DT_RELR (the generic ABI of ELF), with each
 /// function once.
 const LINKER: [&str; 3] = ["-Wl,--no-eh-frame-hdr", "-Wl,-z,pack-relative-relocs", "-Wl,--icf=all"];
-/// Sequences of instructions that are alike become functions. Other targets of LLVM do so by
-/// themselves where code is to be small.
+/// Sequences of instructions that are alike become functions, in Rust's library as well, which was
+/// not compiled to be small.
 const OUTLINER: [&str; 2] =
     ["-Cllvm-args=-enable-machine-outliner=always", "-Cllvm-args=-machine-outliner-reruns=2"];
 /// Debian's cross compilers have the headers of glibc, also for what is linked with musl. With these

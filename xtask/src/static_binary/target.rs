@@ -18,6 +18,8 @@ pub(crate) struct Target {
     pub(crate) debian: &'static str,
     /// What the names of Debian's cross compiler and its binutils begin with.
     tools: &'static str,
+    /// What rustc is told for it alone.
+    pub(super) flags: &'static [&'static str],
     /// What builds for it on a machine of another architecture, and what runs that there.
     cross: [Needed; 4],
 }
@@ -93,6 +95,7 @@ pub(crate) static TARGETS: [Target; 4] = [
         triple: "x86_64-unknown-linux-musl",
         debian: "amd64",
         tools: "x86_64-linux-gnu",
+        flags: &[],
         cross: [
             ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu"),
             ("x86_64-linux-gnu-strip", "binutils-x86-64-linux-gnu"),
@@ -105,6 +108,7 @@ pub(crate) static TARGETS: [Target; 4] = [
         triple: "aarch64-unknown-linux-musl",
         debian: "arm64",
         tools: "aarch64-linux-gnu",
+        flags: &[],
         cross: [
             ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
             ("aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"),
@@ -117,6 +121,7 @@ pub(crate) static TARGETS: [Target; 4] = [
         triple: "armv7-unknown-linux-gnueabihf",
         debian: "armhf",
         tools: "arm-linux-gnueabihf",
+        flags: &[],
         cross: [
             ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
             ("arm-linux-gnueabihf-strip", "binutils-arm-linux-gnueabihf"),
@@ -129,6 +134,7 @@ pub(crate) static TARGETS: [Target; 4] = [
         triple: "riscv64gc-unknown-linux-gnu",
         debian: "riscv64",
         tools: "riscv64-linux-gnu",
+        flags: &["-Ctarget-feature=+relax"],
         cross: [
             ("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
             ("riscv64-linux-gnu-strip", "binutils-riscv64-linux-gnu"),
@@ -145,6 +151,7 @@ pub(crate) static BIG_ENDIAN: [Target; 2] = [
         triple: "powerpc-unknown-linux-gnu",
         debian: "powerpc",
         tools: "powerpc-linux-gnu",
+        flags: &[],
         cross: [
             ("powerpc-linux-gnu-gcc", "gcc-powerpc-linux-gnu"),
             ("powerpc-linux-gnu-strip", "binutils-powerpc-linux-gnu"),
@@ -157,6 +164,7 @@ pub(crate) static BIG_ENDIAN: [Target; 2] = [
         triple: "s390x-unknown-linux-gnu",
         debian: "s390x",
         tools: "s390x-linux-gnu",
+        flags: &[],
         cross: [
             ("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu"),
             ("s390x-linux-gnu-strip", "binutils-s390x-linux-gnu"),

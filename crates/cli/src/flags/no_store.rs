@@ -14,6 +14,7 @@ pub(crate) struct StoreFlags {}
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SaveFlags {}
 
+#[cfg(feature = "import")]
 #[expect(clippy::unused_self, reason = "as with the history")]
 impl SaveFlags {
     /// No run is kept.

@@ -2,9 +2,7 @@
 //! pages. A text may have any number of runs, and other lines between them. What an end printed and
 //! what its peer printed become one record.
 
-use measurement::{RecordSet, TestRecord};
-
-use super::{Content, Import, ImportError, Imported};
+use measurement::TestRecord;
 
 mod bare_table;
 mod block;
@@ -16,6 +14,8 @@ mod cursor;
 mod document;
 mod ends;
 mod figure;
+#[cfg(feature = "transcripts")]
+mod format;
 mod found;
 mod intervals;
 mod iperf2;
@@ -32,14 +32,13 @@ mod said;
 mod speaker;
 mod view;
 
+#[cfg(feature = "transcripts")]
+pub(super) use self::format::Transcript;
 pub use self::found::Rates;
 
 use self::ends::{End, Tool};
 use self::pairing::{Pair, pairs};
 use self::view::{Place, View};
-
-/// The output of iperf3 or iperf.
-pub(super) struct Transcript;
 
 /// The runs in one or several texts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -139,31 +138,4 @@ fn source(pair: &Pair) -> String {
     });
     let ends = ends.collect::<Vec<_>>().join("; ");
     format!("output of {}{version}: {ends}", program.take(1).collect::<String>())
-}
-
-impl Import for Transcript {
-    fn name(&self) -> &'static str {
-        "output of iperf3 or iperf"
-    }
-
-    fn content(&self) -> Content {
-        Content::Records
-    }
-
-    fn recognises(&self, bytes: &[u8]) -> bool {
-        let head = &bytes[..bytes.len().min(super::HEAD)];
-        !reader::read(0, head).views.is_empty()
-    }
-
-    fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError> {
-        let records: Vec<_> = runs(&[bytes]).runs.into_iter().map(|run| run.record).collect();
-        if records.is_empty() {
-            return Err(ImportError::Unrecognised);
-        }
-        Ok(Imported::Records(RecordSet::new(records)))
-    }
-
-    fn unread(&self, bytes: &[u8]) -> Vec<usize> {
-        runs(&[bytes]).unread.into_iter().flatten().collect()
-    }
 }
