@@ -1,21 +1,25 @@
 //! The types of this crate as JSON. Every other crate that reads or writes them is built upon this
 //! one: the code for [`RecordSet`] and all that it contains is compiled here, once, for the one
-//! reader ([`records`]) and the one writer ([`write_records`]). A further one, e.g. a
-//! `serde_json::to_value` or `to_vec` of a record, would be a second copy of it.
+//! reader ([`read`]) and the one writer ([`write`]). A further one, e.g. a `serde_json::to_value` or
+//! `from_slice` of a record, would be a second copy of it.
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{RecordSet, TestRecord};
+use crate::{RecordSet, SearchRecord, TestRecord};
+
+mod objects;
+
+use objects::Objects;
 
 /// Reads a set of records.
 ///
 /// # Errors
 /// The error of serde_json, with line and column, for text that is no set of records.
 pub fn records(text: &str) -> serde_json::Result<RecordSet> {
-    serde_json::from_str(text)
+    read(text)
 }
 
 /// Reads a record.
@@ -23,7 +27,25 @@ pub fn records(text: &str) -> serde_json::Result<RecordSet> {
 /// # Errors
 /// The error of serde_json, with line and column, for text that is no record.
 pub fn record(text: &str) -> serde_json::Result<TestRecord> {
-    serde_json::from_str(text)
+    read(text)
+}
+
+/// Reads the record of a search for throughput.
+///
+/// # Errors
+/// The error of serde_json, with line and column, for text that is no such record.
+pub fn search(text: &str) -> serde_json::Result<SearchRecord> {
+    read(text)
+}
+
+/// Reads a value of any type. A struct is an object: a list of its fields is not taken for it.
+///
+/// # Errors
+/// The error of serde_json, with line and column, for text that is no such value.
+pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> serde_json::Result<T> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = T::deserialize(Objects(&mut json))?;
+    json.end().map(|()| value)
 }
 
 /// Writes a set of records on one line, without a newline at the end.
@@ -51,7 +73,8 @@ pub fn text(value: &(impl Serialize + ?Sized)) -> Vec<u8> {
 
 /// A value as a tree of JSON; null if it cannot be written, as a map whose keys are no strings.
 pub fn value(value: &(impl Serialize + ?Sized)) -> Value {
-    serde_json::from_slice(&text(value)).unwrap_or_default()
+    let text = text(value);
+    std::str::from_utf8(&text).ok().and_then(|text| read(text).ok()).unwrap_or_default()
 }
 
 /// Writes a value as JSON that is indented by two blanks, and a newline. A list that begins with a

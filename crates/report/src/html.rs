@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use measurement::{Comparison, LoadCurve, RecordSet, SearchRecord};
+use measurement::{Comparison, LoadCurve, RecordSet, SearchRecord, json};
 
 mod command;
 mod comparison;
@@ -42,7 +42,7 @@ pub struct Report<'a> {
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (before, after) = SHELL.split_once(PLACE).unwrap_or((SHELL, ""));
     out.write_all(before.as_bytes())?;
-    serde_json::to_writer(Embedded(&mut *out), &page::Page::new(report))?;
+    json::write(&page::Page::new(report), &mut Embedded(&mut *out))?;
     out.write_all(after.as_bytes())
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail, ensure};
 use measurement::record::Source;
-use measurement::{RecordSet, SearchRecord, TestRecord};
+use measurement::{RecordSet, SearchRecord, TestRecord, json};
 use report::html::{self, Report};
 use report::import::{self, Imported, record};
 
@@ -97,7 +97,8 @@ impl Found {
 /// A record of `linerate search`; none: it is something else.
 fn search(text: &[u8]) -> Option<Result<SearchRecord, serde_json::Error>> {
     let begin = String::from_utf8_lossy(&text[..text.len().min(FIRST_BYTES)]);
-    begin.contains("\"linerate/search/").then(|| serde_json::from_slice(text))
+    let is_search = begin.contains("\"linerate/search/");
+    is_search.then(|| json::search(&String::from_utf8_lossy(text)))
 }
 
 /// A set of records, a set on each line, or runs of other programs.

@@ -57,8 +57,8 @@ impl<'de> Deserialize<'de> for InterfaceAnswers {
         }
 
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        let Own { hardware } = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
-        let interface = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        let Own { hardware } = measurement::json::read(text.get()).map_err(D::Error::custom)?;
+        let interface = measurement::json::read(text.get()).map_err(D::Error::custom)?;
         Ok(Self { hardware, interface })
     }
 }
@@ -71,7 +71,7 @@ impl KernelAnswers {
         let text = tree.text(PATH);
         // Nothing that a capture writes has such letters; they would reach a terminal.
         let text = text.map(|text| if text.contains("\\u") { String::new() } else { text });
-        match text.map(|text| serde_json::from_str(&text)) {
+        match text.map(|text| measurement::json::read(&text)) {
             Ok(Ok(answers)) => answers,
             Ok(Err(error)) => from_files(tree, format!("{PATH} is damaged: {error}")),
             Err(_) => {

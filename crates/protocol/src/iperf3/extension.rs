@@ -201,7 +201,7 @@ impl Extension {
     /// A clause that says what is wrong.
     pub(super) fn read(text: &[u8]) -> Result<Self, String> {
         let members = Members::select(text, &KEYS)?;
-        let of_one = |text: &str| serde_json::from_str(text).ok();
+        let of_one = |text: &str| measurement::json::read(text).ok();
         let streams = members.list("final").and_then(|text| list(text, MOST_FINAL, of_one));
         let waiting = members.read("waiting").map(|waiting| Self::Waiting { waiting });
         let refusal = || members.read("refused").map(|refused| Self::Refusal { refused });
@@ -234,7 +234,7 @@ fn member<'a, T: Deserialize<'a> + Default>(
     name: &str,
 ) -> Result<T, String> {
     let Some(text) = members.text(name) else { return Ok(T::default()) };
-    serde_json::from_str(text).map_err(|_| format!("'{name}' makes no sense"))
+    measurement::json::read(text).map_err(|_| format!("'{name}' makes no sense"))
 }
 
 /// The first elements of a list; an error if one of them has the wrong type.
@@ -242,7 +242,7 @@ fn short_list<T: DeserializeOwned>(members: &Members<'_>, name: &str) -> Result<
     if members.text(name).is_none() {
         return Ok(Vec::new());
     }
-    let of_one = |text: &str| serde_json::from_str(text).ok();
+    let of_one = |text: &str| measurement::json::read(text).ok();
     let list = members.list(name).and_then(|text| list(text, MOST_IN_A_LIST, of_one));
     list.ok_or_else(|| format!("'{name}' makes no sense"))
 }

@@ -13,7 +13,8 @@ pub(super) use members::{Members, count, list, most_values};
 /// Parses an object; the error says why it is none. The value may take a hundred times the memory
 /// of the text, so this is for short texts only.
 pub(super) fn parse_object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
-    match serde_json::from_slice(bytes) {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    match measurement::json::read(text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err("it is no JSON object".to_owned()),
         Err(error) => Err(error.to_string()),

@@ -2,7 +2,7 @@
 
 use measurement::outcome::CpuUse;
 use measurement::record::{Neighbour, PeerStream};
-use measurement::{DelayVariation, Engines, PacingReport, Runtime, StreamSample};
+use measurement::{DelayVariation, Engines, Order, PacingReport, Runtime, StreamSample};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -235,7 +235,7 @@ fn has_too_many(list: &str) -> bool {
 
 /// Parses an element of a list; none if it has the wrong type.
 fn read_one<T: DeserializeOwned>(text: &str) -> Option<T> {
-    serde_json::from_str(text).ok()
+    measurement::json::read(text).ok()
 }
 
 /// Parses streams in iperf3's form, with the counters of a linerate in `counted`.
@@ -248,7 +248,7 @@ fn listed(list: &str, counted: Option<&str>) -> Result<Vec<StreamResult>, String
     let counted = counted.and_then(|text| json::list(text, MOST_STREAMS, read_one));
     let mut counted: Vec<StreamSample> = counted.unwrap_or_default();
     counted.retain(is_plausible);
-    counted.sort_unstable_by_key(|sample| sample.id);
+    counted.order_by_key(|sample| sample.id);
     for stream in &mut streams {
         let place = counted.binary_search_by_key(&stream.id, |sample| sample.id);
         stream.counted = place.ok().map(|place| counted[place]);
@@ -380,7 +380,7 @@ const MOST_STREAMS: usize = measurement::plan::MAX_STREAMS as usize;
 fn server_output(members: &Members<'_>) -> Option<ServerOutput> {
     let json = members.object("server_output_json");
     let json = json.filter(|text| json::most_values(text) <= FEW_VALUES + text.len() / BYTES_EACH);
-    if let Some(json) = json.and_then(|text| serde_json::from_str(text).ok()) {
+    if let Some(json) = json.and_then(|text| measurement::json::read(text).ok()) {
         return Some(ServerOutput::Json(json));
     }
     let text = members.read("server_output_text")?;

@@ -41,7 +41,7 @@ impl Export for Flent {
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         let rows = results::rows(&records.records);
         let mut gzip = GzEncoder::new(out, Compression::default());
-        serde_json::to_writer(&mut gzip, &data_file(&rows))?;
+        measurement::json::write(&data_file(&rows), &mut gzip)?;
         gzip.finish().map(drop)
     }
 }

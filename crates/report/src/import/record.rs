@@ -83,7 +83,7 @@ fn read_events(text: &str) -> Result<RecordSet, RecordError> {
 
     let mut set = RecordSet::new(Vec::new());
     for line in text.lines() {
-        match serde_json::from_str::<Line>(line) {
+        match measurement::json::read::<Line>(line) {
             Ok(line) => {
                 set.records.extend(line.record);
                 set.error = line.error.or(set.error);
@@ -103,7 +103,7 @@ fn unknown_schema(text: &str) -> Option<String> {
     struct Header {
         schema: String,
     }
-    let Header { schema } = serde_json::from_str(text).ok()?;
+    let Header { schema } = measurement::json::read(text).ok()?;
     let name = || IntoDeserializer::<SchemaError>::into_deserializer(schema.as_str());
     let is_known =
         RecordSchema::deserialize(name()).is_ok() || RecordSetSchema::deserialize(name()).is_ok();

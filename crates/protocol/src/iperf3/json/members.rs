@@ -48,14 +48,14 @@ impl<'a> Members<'a> {
 
     /// Parses a member; none if it is missing or has the wrong type.
     pub(in super::super) fn read<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
-        serde_json::from_str(self.text(name)?).ok()
+        measurement::json::read(self.text(name)?).ok()
     }
 
     /// The members with these `names` that are neither arrays nor objects, parsed.
     pub(in super::super) fn scalars(&self, names: &[&str]) -> Map<String, Value> {
         let scalar = |name: &&str| {
             let text = self.text(name).filter(|text| !text.starts_with(['[', '{']))?;
-            Some(((*name).to_owned(), serde_json::from_str(text).ok()?))
+            Some(((*name).to_owned(), measurement::json::read(text).ok()?))
         };
         names.iter().filter_map(scalar).collect()
     }
@@ -64,7 +64,7 @@ impl<'a> Members<'a> {
 /// Number of elements of the array in `text`.
 pub(in super::super) fn count(text: &str) -> usize {
     // Elements without a size take no memory.
-    serde_json::from_str::<Vec<IgnoredAny>>(text).map_or(0, |elements| elements.len())
+    measurement::json::read::<Vec<IgnoredAny>>(text).map_or(0, |elements| elements.len())
 }
 
 /// Parses the first `most` elements of the array in `text`, each by itself. None if one of them has

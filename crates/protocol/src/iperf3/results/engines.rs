@@ -62,7 +62,7 @@ impl<'a> From<&'a Unusable> for WireUnusable<'a> {
 /// as of a newer linerate, is ignored.
 pub(super) fn plausible(truth: &Members<'_>) -> Option<Box<Engines>> {
     let text = truth.text("engines").filter(|text| json::most_values(text) <= MOST_VALUES)?;
-    let engines: Box<Engines> = serde_json::from_str(text).ok()?;
+    let engines: Box<Engines> = measurement::json::read(text).ok()?;
     engines.is_plausible(json::MOST).then_some(engines)
 }
 

@@ -60,7 +60,7 @@ impl PeerEvidence {
         let all = Members::select(text, &["linerate"]).ok()?;
         let truth = Members::select(all.object("linerate")?.as_bytes(), &["evidence"]).ok()?;
         let text = truth.object("evidence").filter(|text| is_printable(text) && is_modest(text))?;
-        let peer_evidence: Box<Self> = serde_json::from_str(text).ok()?;
+        let peer_evidence: Box<Self> = measurement::json::read(text).ok()?;
         peer_evidence.is_plausible().then_some(peer_evidence)
     }
 

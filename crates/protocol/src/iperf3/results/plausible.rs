@@ -8,7 +8,7 @@ use super::json::{self, Members};
 /// is ignored.
 pub(super) fn runtime(truth: &Members<'_>) -> Option<Box<Runtime>> {
     let text = truth.text("runtime").filter(|text| json::most_values(text) <= MOST_OF_RUNTIME)?;
-    let runtime: Box<Runtime> = serde_json::from_str(text).ok()?;
+    let runtime: Box<Runtime> = measurement::json::read(text).ok()?;
     runtime.is_plausible(json::MOST).then_some(runtime)
 }
 
@@ -16,14 +16,14 @@ pub(super) fn runtime(truth: &Members<'_>) -> Option<Box<Runtime>> {
 /// is ignored.
 pub(super) fn pacing(truth: &Members<'_>) -> Option<Box<PacingReport>> {
     let text = truth.text("pacing").filter(|text| json::most_values(text) <= MOST_OF_PACING)?;
-    let report: Box<PacingReport> = serde_json::from_str(text).ok()?;
+    let report: Box<PacingReport> = measurement::json::read(text).ok()?;
     report.is_plausible(json::MOST).then_some(report)
 }
 
 /// The delay variation that the peer saw, if the numbers are plausible.
 pub(super) fn ipdv(truth: &Members<'_>) -> Option<Box<DelayVariation>> {
     let text = truth.text("ipdv").filter(|text| json::most_values(text) <= MOST_OF_PACING)?;
-    let report: Box<DelayVariation> = serde_json::from_str(text).ok()?;
+    let report: Box<DelayVariation> = measurement::json::read(text).ok()?;
     report.is_plausible(json::MOST).then_some(report)
 }
 

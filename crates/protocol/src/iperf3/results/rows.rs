@@ -142,7 +142,7 @@ fn columns() -> impl Iterator<Item = Column> {
 pub(super) fn read(text: &str) -> Result<Vec<StreamResult>, String> {
     let rows = json::list(text, MOST_STREAMS, |row| {
         let (row, length) =
-            serde_json::from_str::<Read>(row).ok().map(|read| (read.row, read.length))?;
+            measurement::json::read::<Read>(row).ok().map(|read| (read.row, read.length))?;
         let stream = stream(row)?;
         Some(if length < FIRST_COLUMNS { StreamResult { counted: None, ..stream } } else { stream })
     });

@@ -150,7 +150,7 @@ impl Documents {
                 self.close(found);
             }
             "error" => {
-                if let Ok(reason) = serde_json::from_str::<String>(data.get()) {
+                if let Ok(reason) = measurement::json::read::<String>(data.get()) {
                     view.fail(&reason);
                 }
             }
@@ -220,11 +220,11 @@ impl Documents {
         let json = member.get();
         if json.starts_with('{') {
             _ = self.read(json, place, found);
-        } else if let Ok(all) = serde_json::from_str::<Vec<&RawValue>>(json) {
+        } else if let Ok(all) = measurement::json::read::<Vec<&RawValue>>(json) {
             for one in all.iter().filter(|one| one.get().starts_with('{')) {
                 _ = self.read(one.get(), place, found);
             }
-        } else if let Ok(text) = serde_json::from_str::<String>(json) {
+        } else if let Ok(text) = measurement::json::read::<String>(json) {
             self.text(&text, place, found);
         }
     }
@@ -238,7 +238,7 @@ impl Documents {
 
 impl<'a> Members<'a> {
     fn of(json: &'a str) -> Option<Self> {
-        serde_json::from_str(json).ok()
+        measurement::json::read(json).ok()
     }
 
     /// All members of a name.
@@ -257,12 +257,12 @@ impl<'a> Members<'a> {
 
     /// A member of this type; none: there is none.
     fn get<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
-        serde_json::from_str(self.raw(name)?.get()).ok()
+        measurement::json::read(self.raw(name)?.get()).ok()
     }
 
     /// The sums of the usual direction and of the other one, which to 3.9 have one name.
     fn sums(&self, name: &str) -> [Option<Sum>; 2] {
-        let sum = |value: &RawValue| serde_json::from_str::<Sum>(value.get()).ok();
+        let sum = |value: &RawValue| measurement::json::read::<Sum>(value.get()).ok();
         let mut same = self.all(name).filter_map(sum);
         let usual = same.next();
         let other = self.all(&format!("{name}_bidir_reverse")).filter_map(sum).last();
