@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use measurement::{Order, Page, json};
+use measurement::{Order, Page};
 
 use crate::columns::{Emphasis, paint};
 use crate::width::Width;

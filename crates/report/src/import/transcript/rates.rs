@@ -1,7 +1,7 @@
 //! Rates by themselves, in lines with nothing else, as slides and notes have them: they are of no
 //! run, and are only listed. Two columns may be before and after a change.
 
-use measurement::{BitRate, Order};
+use measurement::BitRate;
 
 use super::bare_table::{Head, Line, has_cells};
 use super::cursor::Cursor;
