@@ -1,6 +1,6 @@
 //! The types of this crate as JSON. Every other crate that reads or writes them is built upon this
 //! one: the code for [`RecordSet`] and all that it contains is compiled here, once, for the one
-//! reader ([`read`]) and the one writer ([`write`]). A further one, e.g. a `serde_json::to_value` or
+//! reader ([`read`]) and the one writer ([`write()`]). A further one, e.g. a `serde_json::to_value` or
 //! `from_slice` of a record, would be a second copy of it.
 
 use std::io::{self, Write};

@@ -132,10 +132,8 @@ impl Display for ImportError {
                 MOST_BYTES >> 20
             ),
             Self::Unrecognised => {
-                let programs = match cfg!(feature = "transcripts") {
-                    true => "perf, iperf3 or iperf",
-                    false => "perf",
-                };
+                let has_all = cfg!(feature = "transcripts");
+                let programs = if has_all { "perf, iperf3 or iperf" } else { "perf" };
                 write!(f, "it is no record, and no output of {programs}: give one of these")
             }
             Self::Record(error) => error.fmt(f),
