@@ -48,7 +48,7 @@ fn check(profile: &Profile) {
 
 /// All formats that hold samples of CPUs.
 fn profiles() -> impl Iterator<Item = &'static dyn Import> {
-    import::ALL.into_iter().filter(|format| format.content() == Content::Profile)
+    import::ALL.iter().copied().filter(|format| format.content() == Content::Profile)
 }
 
 /// A short line becomes a row and a stack, each in a table and then in a list.
