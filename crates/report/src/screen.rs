@@ -29,6 +29,7 @@ use crate::columns::{Emphasis, paint};
 use crate::page::wrap;
 use crate::rates::UnitFormat;
 use crate::runs::{Run, numbered};
+use crate::width::USUAL_WIDTH;
 
 pub use course::{Course, Moved};
 pub use head::Head;
@@ -277,5 +278,3 @@ const INDENT: usize = 2;
 const LABEL: usize = 9;
 const LEAST_WIDTH: usize = 60;
 const MOST_WIDTH: usize = 120;
-/// The width where none is known.
-pub const USUAL_WIDTH: usize = 80;

@@ -1,7 +1,5 @@
 //! The width of the place where text for people is shown ([`Width`]). Breaks no lines by itself.
 
-use crate::screen::USUAL_WIDTH;
-
 /// Columns of a terminal; unknown where text goes to a file or a pipe, of which lines are not broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Width(Option<usize>);
@@ -35,3 +33,5 @@ impl Width {
 const LEAST: usize = 20;
 /// Letters of a line of prose, wherever there is room for more.
 const LONGEST: usize = 90;
+/// The width where none is known.
+pub(crate) const USUAL_WIDTH: usize = 80;
