@@ -133,8 +133,11 @@ impl Display for ImportError {
             ),
             Self::Unrecognised => {
                 let has_all = cfg!(feature = "transcripts");
-                let programs = if has_all { "perf, iperf3 or iperf" } else { "perf" };
-                write!(f, "it is no record, and no output of {programs}: give one of these")
+                let others = if has_all { ", iperf3 or iperf" } else { "" };
+                write!(
+                    f,
+                    "it is no record, and no output of perf report --stdio{others}: give one of these"
+                )
             }
             Self::Record(error) => error.fmt(f),
         }
