@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::environment::{Environment, Peer};
 use crate::record::TestRecord;
 
-/// Fields with which the record of an A/B test, a ladder or a search begins; `S` is the version of
+/// Fields with which the record of an A/B test, a ladder, a search or a tuning begins; `S` is the version of
 /// its format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -2,14 +2,13 @@
 //! the settings before it. Which changes are made is a matter of `campaign`, what the tests show of
 //! `analysis`.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::alternation::{AbFinding, AbRule};
 use crate::comparison::EffectSize;
-use crate::environment::{Environment, Peer};
+use crate::heading::Heading;
 use crate::plan::TestPlan;
 use crate::record::{RunError, TestRecord};
 use crate::remedy::Change;
@@ -30,19 +29,9 @@ pub enum TuneSchema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TuneRecord {
-    /// Version of the format.
-    pub schema: TuneSchema,
-    /// Version of the linerate that wrote the record.
-    pub linerate: String,
-    /// Labels that the user gave (`--tag`).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub tags: BTreeMap<String, String>,
-    /// Host that wrote the record; none: no test has ended.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub environment: Option<Environment>,
-    /// The server; none: no test has ended.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub peer: Option<Peer>,
+    /// Format, version, labels and hosts.
+    #[serde(flatten)]
+    pub heading: Heading<TuneSchema>,
     /// Plan of the tests, before any change.
     pub plan: TestPlan,
     /// The metric that is to become better.

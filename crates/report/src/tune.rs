@@ -47,6 +47,7 @@ pub fn write(record: &TuneRecord, width: usize, out: &mut dyn Write) -> io::Resu
 /// `linerate  10.0.0.1 -> 10.0.0.2   tuning for throughput, TCP send`.
 fn head(record: &TuneRecord) -> String {
     let ends = record
+        .heading
         .peer
         .as_ref()
         .map(|peer| format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip()));
@@ -197,11 +198,12 @@ const INDENT: usize = 2;
 mod tests {
     use std::collections::BTreeMap;
 
+    use measurement::Heading;
     use measurement::host::Role;
     use measurement::plan::PlanDraft;
     use measurement::record::{ErrorKind, RunError};
     use measurement::remedy::{Setting, Switch};
-    use measurement::tune::{TriedChange, TuneSchema};
+    use measurement::tune::TriedChange;
     use measurement::{AbRule, Direction, Metric, RuleId, Transport};
 
     use super::*;
@@ -258,11 +260,7 @@ mod tests {
         let mut left_out = attempt(vec![change(feature("tx"), "")], AttemptOutcome::NotTried);
         left_out.reason = Some("tx of eth0 cannot be changed".to_owned());
         TuneRecord {
-            schema: TuneSchema::V1,
-            linerate: "0.1.0".to_owned(),
-            tags: BTreeMap::new(),
-            environment: None,
-            peer: None,
+            heading: Heading::new(BTreeMap::new(), None),
             plan: PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan"),
             goal: Metric::Throughput,
             rule: AbRule { most_pairs: 16, margin_ratio: 0.02, confidence: 0.95 },

@@ -15,10 +15,11 @@ use host::tuning::Tuning;
 use linux::entropy;
 use linux::event::StopSignals;
 use measurement::record::RunError;
-use measurement::tune::{Attempt, TuneSchema};
+use measurement::tune::Attempt;
 use measurement::units::counted;
 use measurement::{
-    AbFinding, AbRule, AttemptOutcome, Metric, RecordSet, TestRecord, Transport, TuneRecord, json,
+    AbFinding, AbRule, AttemptOutcome, Heading, Metric, RecordSet, TestRecord, Transport,
+    TuneRecord, json,
 };
 use report::tune;
 use session::SessionError;
@@ -121,18 +122,14 @@ fn state(flags: &TuneFlags) -> PathBuf {
 
 fn record(flags: &TuneFlags, tune: &Tune, tuned: Tuned, failed: Option<String>) -> TuneRecord {
     let Tuned { verdict, attempts, check, kept, records, error } = tuned;
-    let first = records.first();
+    let tags = flags.test.output.tag.iter().cloned().collect();
     let error = match (failed, error) {
         (Some(failed), _) => Some(exit::failed(failed)),
         (None, Some(error)) => Some(explained(&error, &attempts)),
         (None, None) => None,
     };
     TuneRecord {
-        schema: TuneSchema::default(),
-        linerate: env!("CARGO_PKG_VERSION").to_owned(),
-        tags: flags.test.output.tag.iter().cloned().collect(),
-        environment: first.and_then(|record| record.environment.clone()),
-        peer: first.and_then(|record| record.peer.clone()),
+        heading: Heading::new(tags, records.first()),
         plan: tune.row.plan.clone(),
         goal: tune.goal,
         rule: tune.rule,
