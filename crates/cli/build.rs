@@ -44,4 +44,4 @@ fn commit() -> Option<String> {
 }
 
 /// The optional features of this package, as in its Cargo.toml.
-const FEATURES: [&str; 5] = ["authentication", "html", "import", "manual", "store"];
+const FEATURES: [&str; 7] = ["authentication", "calc", "html", "import", "manual", "mqtt", "store"];

@@ -1,6 +1,7 @@
 //! One module per command.
 
 pub(crate) mod ab;
+#[cfg(feature = "calc")]
 pub(crate) mod calc;
 pub(crate) mod capture;
 pub(crate) mod compare;

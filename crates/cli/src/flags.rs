@@ -8,6 +8,7 @@ use clap::{Arg, ArgGroup, ArgMatches, CommandFactory, Error, FromArgMatches, Par
 mod ab;
 mod brief;
 mod c_numbers;
+#[cfg(feature = "calc")]
 mod calc;
 mod capture;
 mod color;
@@ -59,6 +60,7 @@ use refusal::Place;
 use server::SERVER;
 
 pub(crate) use ab::AbFlags;
+#[cfg(feature = "calc")]
 pub(crate) use calc::{
     CalcFlags, Calculation, FragmentsFlags, GoodputFlags, Mtus, PacketsFlags, TsoFlags,
 };
@@ -290,6 +292,7 @@ pub(crate) enum Command {
     /// Restore settings that a killed linerate has left changed
     Undo(UndoFlags),
     /// Calculate packets, pages, segments and goodput, without measuring
+    #[cfg(feature = "calc")]
     Calc(CalcFlags),
     /// Do what iperf3 would do with these arguments, in its words
     #[command(disable_help_flag = true, disable_version_flag = true)]

@@ -92,6 +92,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Host(flags) => commands::host::run(&flags),
         Command::Capture(flags) => commands::capture::run(&flags),
         Command::Undo(flags) => commands::undo::run(&flags),
+        #[cfg(feature = "calc")]
         Command::Calc(flags) => commands::calc::run(&flags),
         Command::Iperf3 { arguments } => Ok(commands::iperf3::run(arguments)),
         #[cfg(feature = "manual")]
