@@ -28,7 +28,7 @@ fn another<'r, 'a>(row: &Row<'_>, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
 
 fn of_row(row: &Row<'_>, name: &str, times: f64) -> Shown {
     if times < MORE {
-        return Shown::Evidence(format!("congestion control {name} gets no more"));
+        return Shown::Evidence(format!("congestion control {name} is not faster"));
     }
     let seen = format!("congestion control {name} gets {times:.1} times the rate");
     let Some(loss) = row.found(RuleId::TcpPathLoss) else { return Shown::Evidence(seen) };

@@ -30,7 +30,7 @@ fn of_row(row: &Row<'_>, window: ByteSize, times: f64) -> Shown {
     match buffers.next() {
         Some(buffer) if times >= MORE => Shown::Limit(finding(buffer, window, times)),
         _ if times >= MORE => Shown::Evidence(in_words(window, times)),
-        _ => Shown::Evidence(format!("a socket buffer of {window} gets no more")),
+        _ => Shown::Evidence(format!("a socket buffer of {window} is not faster")),
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct LatencyFlags {
     /// TCP congestion control at both ends, e.g. cubic
     #[arg(short = 'C', long, env = "LINERATE_CONGESTION", value_name = "NAME")]
     pub(crate) congestion: Option<String>,
-    /// Leave this long out at the start of each row
+    /// Omit the start of each row, so long, from the result
     #[arg(short = 'O', long, default_value = "0s", env = "LINERATE_OMIT", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) omit: Duration,
 

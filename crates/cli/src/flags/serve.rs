@@ -63,8 +63,8 @@ pub(crate) struct OrderFlags {
     /// Tell a client how many others there were, but not who
     #[arg(long, env = "LINERATE_HIDE_PEERS", value_parser = BoolishValueParser::new())]
     pub(crate) hide_peers: bool,
-    /// Tell clients nothing of this host; else they hear what its CPUs, its sockets and the
-    /// interface on the way to them did during their test
+    /// Report no counters of this host to clients: of its CPUs, its sockets, and the interface that
+    /// carries their test
     #[arg(long, env = "LINERATE_NO_EVIDENCE", value_parser = BoolishValueParser::new())]
     pub(crate) no_evidence: bool,
     /// CPU profile rate in Hz: sample what each CPU does during a test, for its client; 0: never.
@@ -75,7 +75,7 @@ pub(crate) struct OrderFlags {
     /// through: answer no tests, tell all of what it counts
     #[arg(long, conflicts_with_all = ["no_evidence", "one_off"], env = "LINERATE_ONLY_OBSERVE", value_parser = BoolishValueParser::new())]
     pub(crate) observe: bool,
-    /// Stop after one test, which is one row of `linerate test`; meanwhile others hear "busy"
+    /// Stop after one test, which is one row of `linerate test`; meanwhile others are told "busy"
     #[arg(short = '1', long, env = "LINERATE_ONE_OFF", value_parser = BoolishValueParser::new())]
     pub(crate) one_off: bool,
 }

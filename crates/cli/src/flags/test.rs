@@ -72,11 +72,11 @@ pub(crate) struct RowFlags {
     /// Probe the round-trip time before and during each row; between two linerates
     #[arg(long, env = "LINERATE_LATENCY", value_parser = BoolishValueParser::new())]
     pub(crate) latency: bool,
-    /// Time from one probe of --latency to the next
+    /// Interval of the probes of --latency
     #[arg(long, default_value = "10ms", env = "LINERATE_PROBE_EVERY", value_name = "DURATION", value_parser = parse_pause_of_probes)]
     pub(crate) probe_every: Duration,
-    /// Do not watch what the hosts do meanwhile: less is known of where datagrams went and
-    /// whether to believe the result
+    /// Do not sample the counters of the hosts: loss is not located, and results are SUSPECT at
+    /// best
     #[arg(long, env = "LINERATE_NO_EVIDENCE", value_parser = BoolishValueParser::new())]
     pub(crate) no_evidence: bool,
     /// CPU profile rate in Hz: sample what each CPU of this host does, as perf does; 0: never. It
@@ -105,10 +105,10 @@ pub(crate) struct AmountFlags {
     /// Stop after this many blocks or datagrams instead
     #[arg(short = 'k', long, conflicts_with_all = ["time", "bytes"], env = "LINERATE_BLOCKS", value_name = "COUNT", value_parser = parse_count)]
     pub(crate) blocks: Option<u64>,
-    /// Leave this long out at the start of each row
+    /// Omit the start of each row, so long, from the result
     #[arg(short = 'O', long, default_value = "0s", env = "LINERATE_OMIT", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) omit: Duration,
-    /// Time between two samples; where it is given, each interval has a line [default: 1s]
+    /// Sampling interval; if it is given, each interval has a line [default: 1s]
     #[arg(short, long, env = "LINERATE_INTERVAL", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) interval: Option<Duration>,
 }
@@ -141,7 +141,7 @@ pub(crate) struct StreamFlags {
     /// TCP congestion control at both ends, e.g. cubic
     #[arg(short = 'C', long, env = "LINERATE_CONGESTION", value_name = "NAME")]
     pub(crate) congestion: Option<String>,
-    /// How bytes are moved, in place of the usual way; several names with commas between them
+    /// System calls that move the data; several names with commas between them
     #[arg(long, env = "LINERATE_ENGINE", value_name = "NAME", value_delimiter = ',', value_parser = engine_names())]
     pub(crate) engine: Vec<String>,
     /// Send TCP without copying, as iperf3 does: short for --engine sendfile
