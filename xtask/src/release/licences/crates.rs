@@ -19,7 +19,7 @@ pub(super) fn read(triple: &str, root: &Path) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     for package in metadata.packages {
         if package.source.is_some() && linked.contains(&package.name()) {
-            parts.push(package.part()?);
+            parts.push(package.part(root)?);
         }
     }
     ensure!(!parts.is_empty(), "no crate is linked in: {linked:?}");
@@ -62,11 +62,16 @@ impl Package {
         format!("{} {}", self.name, self.version)
     }
 
-    fn part(&self) -> Result<Part> {
+    /// A crate that has the Apache License and no file of it is handed on with this project's copy.
+    fn part(&self, root: &Path) -> Result<Part> {
         let name = self.name();
         let folder = self.manifest_path.parent().context("a manifest is in a folder")?;
         let licence = self.license.clone().with_context(|| format!("{name} names no licence"))?;
-        let files = files(folder).with_context(|| format!("cannot read the licence of {name}"))?;
+        let mut files =
+            files(folder).with_context(|| format!("cannot read the licence of {name}"))?;
+        if files.is_empty() && licence == "Apache-2.0" {
+            files.push((APACHE.to_owned(), fs::read_to_string(root.join(APACHE))?));
+        }
         ensure!(!files.is_empty(), "{name} has no licence file in {}", folder.display());
         Ok(Part { name, texts: choose(&licence, files), licence: licence.replace('/', " OR ") })
     }
@@ -87,6 +92,8 @@ fn files(folder: &Path) -> Result<Vec<(String, String)>> {
     Ok(files)
 }
 
+/// The text of that licence, which names no author.
+const APACHE: &str = "LICENSE-APACHE";
 /// Of the names of files with licences and notices.
 const BEGINNINGS: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
