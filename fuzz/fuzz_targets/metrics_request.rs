@@ -7,7 +7,6 @@ use linerate_fuzz::memory;
 
 /// The program's own file: the program is no library.
 #[path = "../../crates/cli/src/http/request.rs"]
-#[expect(dead_code, reason = "answers are not read from anybody")]
 mod request;
 
 use request::{Asked, Request};

@@ -22,6 +22,9 @@ pub(crate) struct Test {
     /// Without the emulated board, for which Debian's kernel is fetched
     #[arg(long, conflicts_with = "quick")]
     no_board: bool,
+    /// Begin with the stage of this number: what comes before has passed
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, conflicts_with = "quick")]
+    from: usize,
 }
 
 impl Test {
@@ -29,7 +32,7 @@ impl Test {
         let start = Instant::now();
         let workspace = Workspace::find()?;
         let stages: &[Stage] = if self.quick { &QUICK } else { &STAGES };
-        for (number, stage) in stages.iter().enumerate() {
+        for (number, stage) in stages.iter().enumerate().skip(self.from.saturating_sub(1)) {
             let stage_start = Instant::now();
             say(format!("\n== test {} of {}: {}", number + 1, stages.len(), stage.name));
             if self.no_board && stage.name == BOARD.name {
