@@ -45,7 +45,7 @@ pub enum Answer {
     Stop,
 }
 
-/// What came of a [`Tune`].
+/// Result of a [`Tune`].
 #[derive(Debug, Default)]
 pub struct Tuned {
     /// Verdict on the first test; none: no test has one.
@@ -125,7 +125,7 @@ impl Course<'_, '_, '_> {
         Ok(())
     }
 
-    /// What the verdict on a test with the changes so far finds.
+    /// Findings of the verdict on a test with the changes so far.
     fn findings(&mut self) -> Result<Vec<Finding>, SessionError> {
         let mut findings = Vec::new();
         for _ in 0..MOST_VERDICTS {

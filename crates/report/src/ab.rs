@@ -6,7 +6,8 @@ use measurement::comparison::{EffectSize, RatioInterval};
 use measurement::units::counted;
 use measurement::{AbFinding, AbRecord, AbSide, BitRate, Stamp};
 
-use crate::columns::{Cell, Columns, Emphasis, paint};
+use crate::columns::{Cell, Columns, Emphasis};
+use crate::heading;
 use crate::rates::{Prefix, UnitFormat, show};
 use crate::screen::{labelled, sentence};
 use crate::width::Width;
@@ -33,19 +34,10 @@ pub fn write(record: &AbRecord, width: usize, out: &mut dyn Write) -> io::Result
 
 /// `linerate  10.0.0.1 -> 10.0.0.2   A/B test, TCP send, 12 of at most 20 pairs`.
 fn head(record: &AbRecord) -> String {
-    let ends = record
-        .heading
-        .peer
-        .as_ref()
-        .map(|peer| format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip()));
-    let name = paint("linerate", Emphasis::Strong);
+    let heading = heading::shown(&record.heading);
     let (a, b, most) = (record.a.plan.row(), record.b.plan.row(), record.rule.most_pairs);
     let rows = if a == b { a } else { format!("{a} and {b}") };
-    format!(
-        "{name}  {}A/B test, {rows}, {} of at most {most} pairs",
-        ends.unwrap_or_default(),
-        record.pairs
-    )
+    format!("{heading}A/B test, {rows}, {} of at most {most} pairs", record.pairs)
 }
 
 fn sides(record: &AbRecord) -> Columns {

@@ -7,8 +7,9 @@ use std::time::Duration;
 use measurement::units::counted;
 use measurement::{LadderLatency, LadderRecord, Layer, Rung};
 
-use crate::columns::{Cell, Columns, Emphasis, paint};
+use crate::columns::{Cell, Columns, Emphasis};
 use crate::grid::{Column, Grid, Value, percent};
+use crate::heading;
 use crate::judgement;
 use crate::screen::{labelled, sentence};
 use crate::width::Width;
@@ -48,13 +49,8 @@ pub fn grid(record: &LadderRecord) -> Grid {
 
 /// `linerate  10.0.0.1 -> 10.0.0.2   ladder, send`.
 fn head(record: &LadderRecord) -> String {
-    let ends = record
-        .heading
-        .peer
-        .as_ref()
-        .map(|peer| format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip()));
-    let name = paint("linerate", Emphasis::Strong);
-    format!("{name}  {}ladder, {}", ends.unwrap_or_default(), record.direction)
+    let heading = heading::shown(&record.heading);
+    format!("{heading}ladder, {}", record.direction)
 }
 
 fn rows(record: &LadderRecord) -> Columns {

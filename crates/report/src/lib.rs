@@ -12,6 +12,7 @@ mod engines;
 pub mod export;
 pub mod folded;
 pub mod grid;
+mod heading;
 pub mod headline;
 mod histogram;
 pub mod history;

@@ -8,7 +8,8 @@ use measurement::{
     BitRate, GoalEnd, GoalResult, Order, SearchLimit, SearchRecord, SearchTrial, Stamp,
 };
 
-use crate::columns::{Cell, Columns, Emphasis, paint};
+use crate::columns::{Cell, Columns, Emphasis};
+use crate::heading;
 use crate::screen::{labelled, sentence};
 use crate::width::Width;
 
@@ -48,15 +49,9 @@ pub fn write(
 
 /// `linerate  10.0.0.1 -> 10.0.0.2   UDP send   21 trials in 12.3 s`.
 fn head(record: &SearchRecord) -> String {
-    let ends = record
-        .heading
-        .peer
-        .as_ref()
-        .map(|peer| format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip()));
     format!(
-        "{}  {}{}   {} in {}",
-        paint("linerate", Emphasis::Strong),
-        ends.unwrap_or_default(),
+        "{}{}   {} in {}",
+        heading::shown(&record.heading),
         record.plan.row(),
         count(record.trials.len()),
         seconds(record.took)

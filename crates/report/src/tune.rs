@@ -9,7 +9,8 @@ use measurement::remedy::Change;
 use measurement::tune::{Attempt, AttemptOutcome, MetricChange, MetricsComparison, TuneRecord};
 use measurement::units::counted;
 
-use crate::columns::{Cell, Columns, Emphasis, paint};
+use crate::columns::{Cell, Columns, Emphasis};
+use crate::heading;
 use crate::screen::{labelled, sentence};
 use crate::width::Width;
 
@@ -46,14 +47,9 @@ pub fn write(record: &TuneRecord, width: usize, out: &mut dyn Write) -> io::Resu
 
 /// `linerate  10.0.0.1 -> 10.0.0.2   tuning for throughput, TCP send`.
 fn head(record: &TuneRecord) -> String {
-    let ends = record
-        .heading
-        .peer
-        .as_ref()
-        .map(|peer| format!("{} -> {}   ", peer.local_address.ip(), peer.address.ip()));
-    let name = paint("linerate", Emphasis::Strong);
+    let heading = heading::shown(&record.heading);
     let (goal, row) = (record.goal.words(), record.plan.row());
-    format!("{name}  {}tuning for {goal}, {row}", ends.unwrap_or_default())
+    format!("{heading}tuning for {goal}, {row}")
 }
 
 fn label(record: &TuneRecord, attempt: &Attempt) -> (&'static str, Emphasis) {

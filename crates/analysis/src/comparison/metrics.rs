@@ -63,7 +63,7 @@ fn cpu(outcome: &Outcome) -> Option<f64> {
 /// first. A change that costs another metric more than the share `guard` is beyond the guard if the
 /// interval shows that it costs something.
 ///
-/// Of a higher rate a longer round-trip time is a part: a path that is full has a queue. It is beyond
+/// A longer round-trip time is part of a higher rate, since a full path has a queue. It is beyond
 /// the guard if it costs more than the rate gains, so that their ratio, the power, becomes worse by
 /// more than the guard (L. Kleinrock: Power and deterministic rules of thumb for probabilistic
 /// problems in computer communications, ICC 1979).

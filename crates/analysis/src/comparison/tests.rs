@@ -145,7 +145,7 @@ fn settings_that_differ_are_told_and_rows_of_one_side_too() {
     assert_eq!(compare(&[found], &[plain]).differences, [], "the rate is a result");
 }
 
-/// What a sweep measured: a run at each of these rates in Mbit/s, of which a tenth is lost.
+/// Records of a sweep: a run at each of these rates in Mbit/s, of which a tenth is lost.
 fn sweep(rates: &[u32], since: u32) -> Vec<TestRecord> {
     let run = |(second, rate): (u32, &u32)| {
         let mut record = run(0.9 * f64::from(*rate), second);

@@ -69,7 +69,8 @@ impl Estimate {
         self.is_full_length(goal) && excess > 0.0 && excess < least.min(goal.width_ratio * SURE)
     }
 
-    /// What a token bucket, late CPUs and the distance of datagrams hide of an overload, in seconds.
+    /// Part of an overload that a token bucket, late CPUs and the distance of datagrams hide, in
+    /// seconds.
     fn hidden(&self) -> f64 {
         (self.burst + LATE.mul_f64(VISIBLE) + self.apart * 2).as_secs_f64()
     }
@@ -87,7 +88,7 @@ const VISIBLE: f64 = 2.5;
 pub(super) const LONGEST: u32 = 4;
 /// Of the rate that is carried.
 const FAR_BEYOND: f64 = 1.15;
-/// Of the goal width: bounds in the middle of which the throughput lies are farther from it.
+/// Share of the goal width. Bounds with the throughput in their middle are farther from it.
 const SURE: f64 = 0.4;
 const LARGEST_BURST: Duration = Duration::from_millis(500);
 const MOST_LOST: f64 = 0.9;

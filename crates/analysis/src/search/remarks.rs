@@ -95,9 +95,9 @@ fn bits(rate: BitRate) -> f64 {
     rate.bits_per_second() as f64
 }
 
-/// Of the datagrams: more is not lost since a host had no CPU time.
+/// Largest share of the datagrams that is lost since a host had no CPU time.
 const EXPLAINED: f64 = 0.05;
-/// Of the throughput.
+/// Share of the throughput.
 const COLLAPSED: f64 = 0.9;
 /// Of a load: less may be a CPU that was late once.
 const NOTICED: f64 = 0.03;

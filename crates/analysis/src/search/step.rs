@@ -199,7 +199,7 @@ const GROWS_FROM: f64 = 4.0;
 const MORE_THAN_ENOUGH: f64 = 1.1;
 /// Full-length trials: one at the lower bound, two at the upper one.
 const FOR_TWO_BOUNDS: u32 = 3;
-/// Of the goal duration sum: for so long an upper bound is tried that a higher load refutes.
+/// Multiple of the goal duration sum for which an upper bound is tried that a higher load refutes.
 const DOUBTED: u32 = 2;
 /// Of the goal duration sum.
 const IN_VAIN: u32 = 4;

@@ -57,7 +57,7 @@ impl Alternate {
         }
     }
 
-    /// The same search for the difference in another metric than the rate.
+    /// A copy of the search for the difference in `metric` in place of the rate.
     #[must_use]
     pub fn by(self, metric: Metric) -> Self {
         Self { metric, ..self }

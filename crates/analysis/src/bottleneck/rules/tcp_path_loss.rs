@@ -133,7 +133,7 @@ const REMEDY: &str = "check cables, ports and routers (--observe HOST); if a low
 const FACTOR: f64 = 2.0;
 /// Of the bytes. To be calibrated.
 const NOTICED: f64 = 0.001;
-/// Of the segments of a sender that tells no more, whose congestion control bears loss.
+/// Least share of the segments that limits a silent sender whose congestion control bears loss.
 const MUCH: f64 = 0.01;
 /// Where that is what the congestion control makes of it, on a long path.
 const LEAST: f64 = 0.000_2;
