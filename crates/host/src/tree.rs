@@ -65,6 +65,11 @@ impl Tree {
         matches!(self.root, Root::Live)
     }
 
+    /// Whether what is read is recorded, for a capture.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recording.is_some()
+    }
+
     /// The text of a file, by its path below the root, e.g. `proc/stat`. Bytes that are not UTF-8
     /// and characters that a terminal does not show are replaced. Files below `proc/net` are those
     /// of the calling thread's network namespace.
