@@ -19,6 +19,8 @@ pub(super) struct Windows {
     receive: Option<f64>,
     /// The greatest send buffer, the kernel's overhead included.
     pub(super) send_buffer: Option<f64>,
+    /// Whether segments were sent again.
+    has_resent: bool,
 }
 
 impl Windows {
@@ -37,16 +39,24 @@ impl Windows {
                 .filter(|w| *w > 0)
                 .map(|w| w as f64),
             send_buffer: send_buffer(case, transfer),
+            has_resent: transfer.account.retransmitted_segments > 0,
         })
     }
 
     /// Whether the send buffer is what bounds: it is about full, and neither window is.
     pub(super) fn fills_send_buffer(&self) -> bool {
         let is_free = |window: Option<f64>| window.is_none_or(|most| self.in_flight < FREE * most);
-        let is_full = self.send_buffer.is_some_and(|most| {
-            (PAYLOAD_LEAST * most..=PAYLOAD_MOST * most + BEYOND).contains(&self.in_flight)
+        let is_full = self.send_buffer.is_some_and(|buffer| {
+            let (least, most) = self.payload();
+            (least * buffer..=most * buffer + BEYOND).contains(&self.in_flight)
         });
         is_full && is_free(self.receive) && is_free(self.congestion)
+    }
+
+    /// How much of the send buffer may be payload, as shares of it: at least and at most.
+    pub(super) const fn payload(&self) -> (f64, f64) {
+        let most = if self.has_resent { PAYLOAD_AFTER_LOSS } else { PAYLOAD_MOST };
+        (PAYLOAD_LEAST, most)
     }
 }
 
@@ -65,8 +75,11 @@ fn send_buffer(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<f64> {
 const FREE: f64 = 0.8;
 /// Of a send buffer so much is payload at least: the rest is what the kernel counts for each
 /// packet (`skb->truesize`).
-pub(super) const PAYLOAD_LEAST: f64 = 0.25;
+const PAYLOAD_LEAST: f64 = 0.25;
 /// At most.
-pub(super) const PAYLOAD_MOST: f64 = 1.1;
+const PAYLOAD_MOST: f64 = 1.1;
+/// At most once segments were sent again, for which the kernel splits packets: from then on the
+/// same buffer took in more. By planted buffers: with 64 KiB up to 5.8 times as much.
+const PAYLOAD_AFTER_LOSS: f64 = 8.0;
 /// Bytes by which a buffer is overrun: whoever finds room in it may add a packet of 64 KiB.
 const BEYOND: f64 = 65_536.0;

@@ -141,13 +141,17 @@ impl Transfer<'_> {
     /// Whether segments that were sent again were late, and not lost: they changed their order,
     /// and more arrives than such loss would let through.
     pub(super) fn are_late(&self, case: &Case<'_>) -> bool {
-        let bound = self.bound_by_loss(case);
-        let is_refuted =
-            |most: &Bound| (most.to.bits_per_second() as f64) < 8.0 * self.rate / REFUTED;
         let changed = self.account.reorderings > self.account.retransmitted_segments / 2;
         let again = self.sent_again();
         let bears_loss = self.control(case) == Control::Bbr && (MUCH..BORNE).contains(&again);
-        changed && (bears_loss || bound.as_ref().is_some_and(is_refuted))
+        changed && (bears_loss || self.refutes_its_loss(case))
+    }
+
+    /// Whether far more arrives than the congestion control reaches with the share of loss that was
+    /// seen: it came at once, and is not what bounds the whole.
+    pub(super) fn refutes_its_loss(&self, case: &Case<'_>) -> bool {
+        let bound = self.bound_by_loss(case);
+        bound.is_some_and(|most| (most.to.bits_per_second() as f64) < 8.0 * self.rate / REFUTED)
     }
 
     /// Whether the congestion control goes on as if it had not seen the loss.

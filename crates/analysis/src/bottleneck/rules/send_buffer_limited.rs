@@ -3,7 +3,7 @@
 use measurement::{Bound, Certainty, Role};
 
 use super::{Case, Found, Page, Rule, RuleId, foreign_traffic};
-use crate::bottleneck::in_flight::{self, Windows};
+use crate::bottleneck::in_flight::Windows;
 use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, count, percent};
@@ -100,7 +100,9 @@ fn certainty(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Certainty> {
     let fills = Windows::of_transfer(case, transfer).is_some_and(|all| all.fills_send_buffer());
     // What was lost stays in the buffer until it is acknowledged.
     let lost = transfer.sent_again() * (1.0 - transfer.spurious());
-    let is_of_loss = lost >= LOST && shares.congestion_window > DECIDES.max(shares.send_buffer);
+    let is_of_loss = lost >= LOST
+        && shares.congestion_window > DECIDES.max(shares.send_buffer)
+        && !transfer.refutes_its_loss(case);
     match shares.send_buffer {
         _ if fills && !is_of_loss => Some(Certainty::Limit),
         share if share < NOTICED => None,
@@ -111,12 +113,13 @@ fn certainty(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Certainty> {
 
 /// What the buffer holds of payload, each round trip.
 fn bound(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Bound> {
-    let buffer = Windows::of_transfer(case, transfer)?.send_buffer?;
+    let windows = Windows::of_transfer(case, transfer)?;
+    let (buffer, (least, most)) = (windows.send_buffer?, windows.payload());
     let trip = transfer.least_round_trip()?;
     let streams = transfer.senders.len().max(1) as f64;
     let rate = |payload: f64| 8.0 * payload * buffer * streams / trip.as_secs_f64();
     let arithmetic = format!("a buffer of {buffer:.0} bytes each {}", transfer::shown(trip));
-    Some(Bound::between(rate(in_flight::PAYLOAD_LEAST), rate(in_flight::PAYLOAD_MOST), arithmetic))
+    Some(Bound::between(rate(least), rate(most), arithmetic))
 }
 
 /// The buffer and the round trip, of an end that tells its buffer.
@@ -151,3 +154,39 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
         (tcp.send_buffer_limited_micros, tcp.min_rtt_micros) = (8_000_000, 20_000);
     })
     .silent(|record| crate::test_record::sent(record).send_buffer_limited_micros = 400_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    /// At 20 ms with Reno: 250 kB are in flight, and windows let through far more.
+    fn certainty(buffer: u64, again: u64) -> Option<Certainty> {
+        let mut record = test_record::tcp();
+        record.streams[0].congestion = Some("reno".to_owned());
+        test_record::send_again(&mut record, again, 0);
+        let tcp = test_record::sent(&mut record);
+        (tcp.rtt_micros, tcp.min_rtt_micros) = (20_400, 20_000);
+        (tcp.congestion_window, tcp.send_window) = (700_000, 3_000_000);
+        let host = test_record::host(&mut record, &Role::Here);
+        let value = format!("4096 16384 {buffer}");
+        host.inventory.settings.insert("net.ipv4.tcp_wmem".to_owned(), value);
+        let test = Test::from_record(&record);
+        check(&Case::of_test(&test, &[])).first().map(|found| found.certainty)
+    }
+
+    #[test]
+    fn loss_that_came_at_once_does_not_hide_a_small_buffer() {
+        assert_eq!(certainty(262_144, 0), Some(Certainty::Limit));
+        // 3 % of loss: Reno would reach 4 Mbit/s, and 100 Mbit/s arrived.
+        assert_eq!(certainty(262_144, 2_600), Some(Certainty::Limit));
+    }
+
+    #[test]
+    fn a_buffer_takes_in_more_once_segments_were_sent_again() {
+        assert_eq!(certainty(65_536, 0), None);
+        assert_eq!(certainty(65_536, 400), Some(Certainty::Limit));
+        assert_eq!(certainty(16_384, 400), None, "more is in flight than it can have taken in");
+    }
+}
