@@ -110,6 +110,17 @@ impl Arrivals<'_> {
         late >= MOST || (late >= SOME && is_refuted())
     }
 
+    /// Whether segments come out of order so often that no loss explains it: each loss lets no more
+    /// arrive before it is repaired than a window holds.
+    pub(super) fn have_gaps(&self, case: &Case<'_>) -> bool {
+        let early = transfer::grown(case.host(&Role::Here), &[counter::TCP_OFO_QUEUE]);
+        let early = early.first().map_or(0, |(_, segments)| *segments);
+        let each = self.window().zip(self.segment()).map_or(0, |(window, one)| window / one);
+        let by_loss = self.sent_again().unwrap_or(0).saturating_mul(each.into());
+        let arrived = self.receivers.iter().map(|tcp| u64::from(tcp.segments_in)).sum();
+        early > by_loss && share(early, arrived) >= OFTEN
+    }
+
     /// Share of the segments that were retransmitted, 0 to 1; none: the sender does not report it.
     pub(super) fn lost(&self) -> Option<f64> {
         let again = self.sent_again()?;
@@ -195,6 +206,8 @@ const FREE: f64 = 1.5;
 /// Shares of the segments that were sent again.
 const MOST: f64 = 0.5;
 const SOME: f64 = 0.05;
+/// Share of the segments.
+const OFTEN: f64 = 0.1;
 /// So many times the greatest rate that a bound allows refute it.
 const REFUTED: f64 = 2.0;
 /// Largest deviation of a step from the mean, as a share of the mean, at an even rate.

@@ -1,13 +1,14 @@
 //! `receive-window-limited`: TCP waits for the receiver's window.
 
 use measurement::host::counter;
+use measurement::outcome::{Ending, Throughput};
 use measurement::remedy::{Change, Remedy};
 use measurement::{Bound, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
-use crate::words::{self, count, counted, percent};
+use crate::words::{self, count, counted, percent, share};
 
 const PAGE: Page = Page {
     id: RuleId::ReceiveWindowLimited,
@@ -34,15 +35,19 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 fn check(case: &Case<'_>) -> Vec<Found> {
     let told = transfer::wanting(case);
     let told = told.iter().filter_map(|transfer| finding(case, transfer));
-    told.chain(silent::wanting(case).iter().filter_map(of_silent_sender)).collect()
+    let silent = silent::wanting(case);
+    told.chain(silent.iter().filter_map(|arrivals| of_silent_sender(case, arrivals))).collect()
 }
 
 /// A sender that tells nothing fills the window that this host advertises, each round trip.
-fn of_silent_sender(arrivals: &Arrivals<'_>) -> Option<Found> {
+fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
     let window = arrivals.window()?;
     let bound = arrivals.bound_by_window(window)?;
     let filled = 8.0 * arrivals.rate / bound.to.bits_per_second() as f64;
-    (FULL_LEAST..=FULL_MOST).contains(&filled).then(|| {
+    let has_gaps = arrivals.have_gaps(case);
+    let least = if has_gaps { FULL_WITH_GAPS } else { FULL_LEAST };
+    let bound = if has_gaps { with_gaps(&bound) } else { bound };
+    (least..=FULL_MOST).contains(&filled).then(|| {
         let enough = (8.0 * f64::from(window)).max(LEAST_BUFFER);
         let larger = super::sysctl("net.ipv4.tcp_rmem", format!("4096 131072 {enough:.0}"));
         Found::limit(Cause::Buffer.in_words(&words::host(&Role::Here)))
@@ -56,6 +61,13 @@ fn of_silent_sender(arrivals: &Arrivals<'_>) -> Option<Found> {
     })
 }
 
+/// What a window allows that moves on once a gap is filled, which takes another round trip.
+fn with_gaps(bound: &Bound) -> Bound {
+    let most = bound.to.bits_per_second() as f64;
+    let arithmetic = format!("{}, or two where a segment is late", bound.arithmetic);
+    Bound::between(most / 2.0, most, arithmetic)
+}
+
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let shares = transfer.shares();
     let share = shares.receive_window;
@@ -63,8 +75,10 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let reason = reason(case, transfer);
     let receiver = transfer.receiver();
     let text = reason.in_words(&words::host(&receiver));
+    let is_late = is_program_late(case, transfer);
     let found = match share {
         _ if share < NOTICED => return None,
+        _ if is_late => Found::limit(text),
         _ if share < DECIDES || share < others => Found::candidate(text),
         _ => Found::limit(text),
     };
@@ -77,10 +91,28 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     for evidence in reason.evidence() {
         found = found.seen(evidence);
     }
+    if is_late {
+        found = found.seen(format!(
+            "{} took all that was sent and accepts connections, and its program sent no result",
+            words::host(&receiver)
+        ));
+    }
     Some(match bound(transfer) {
         Some(bound) if matches!(reason, Cause::Buffer) => found.allowing(bound),
         _ => found,
     })
+}
+
+/// Whether the kernel of the other end has all data and answers, but its program does not: then what
+/// holds the window is that program, and not the path.
+fn is_program_late(case: &Case<'_>, transfer: &Transfer<'_>) -> bool {
+    let Some(outcome) = case.test.map(|test| &test.record.outcome) else { return false };
+    let is_broken =
+        matches!(outcome.ending, Ending::Failed { .. }) && outcome.peer_accepts == Some(true);
+    let flow = transfer.flow.outcome;
+    let bytes = |through: Option<Throughput>| through.map_or(0, |one| one.bytes);
+    let arrived = share(bytes(flow.acknowledged), bytes(flow.offered));
+    is_broken && transfer.receiver() == Role::Peer && flow.delivered.is_none() && arrived >= ALL
 }
 
 /// What the window lets through, each round trip: with and without the queues of the path.
@@ -196,10 +228,14 @@ impl Cause {
 /// least round trip is shorter than the usual one, and the window may have grown.
 const FULL_LEAST: f64 = 0.6;
 const FULL_MOST: f64 = 1.5;
+/// The least where segments come out of order.
+const FULL_WITH_GAPS: f64 = 0.4;
 /// Share of the time from which on it is told. To be calibrated.
 const NOTICED: f64 = 0.10;
 /// From which on it limits. To be calibrated.
 const DECIDES: f64 = 0.25;
+/// Of the bytes that were sent.
+const ALL: f64 = 0.9;
 /// Windows, against what was under way, that were used up in each round trip.
 const FILLED: f64 = 3.0;
 /// A reader is slow if it read nothing in more than one of so many steps. To be calibrated.
@@ -256,5 +292,41 @@ mod tests {
         assert!(still.contains("on the server reads too slowly"), "{still}");
         let unknown = text(|record| test_record::sent(record).min_rtt_micros = 50);
         assert!(unknown.contains("small buffer or slow reader"), "{unknown}");
+    }
+
+    #[test]
+    fn a_program_that_sends_no_result_of_what_its_kernel_took_reads_too_slowly() {
+        let certainty = |accepts| {
+            let mut record = test_record::tcp();
+            test_record::sent(&mut record).receive_window_limited_micros = 1_800_000;
+            let error = "no answer from the other end while exchanging results".to_owned();
+            record.outcome.ending = Ending::Failed { error };
+            record.outcome.peer_accepts = Some(accepts);
+            let flow = &mut record.outcome.directions[0];
+            (flow.acknowledged, flow.delivered) = (flow.offered, None);
+            record.reported = measurement::record::PeerReport::default();
+            record.hosts.truncate(1);
+            let test = crate::accounts::Test::from_record(&record);
+            check(&Case::of_test(&test, &[])).first().map(|found| found.certainty)
+        };
+        assert_eq!(certainty(true), Some(measurement::Certainty::Limit));
+        assert_eq!(certainty(false), Some(measurement::Certainty::Candidate), "its host is gone");
+    }
+
+    #[test]
+    fn gaps_of_late_segments_keep_the_window_of_a_silent_sender_from_moving_on() {
+        let bound = |early| {
+            let mut record = crate::bottleneck::fixture::tcp_from_iperf3(7);
+            // 100 Mbit/s are 48 % of what this window allows each 20 ms.
+            let tcp = test_record::sent(&mut record);
+            (tcp.receive_window, tcp.segments_in) = (520_000, 86_000);
+            let host = test_record::host(&mut record, &Role::Here);
+            test_record::grow(host, counter::TCP_OFO_QUEUE, early);
+            let test = crate::accounts::Test::from_record(&record);
+            let found = check(&Case::of_test(&test, &[]));
+            found.first().map(|found| found.effect.bound().expect("known").from.to_string())
+        };
+        assert_eq!(bound(50_000).as_deref(), Some("104.0 Mbit/s"));
+        assert_eq!(bound(2_000), None, "seven lost segments explain as many");
     }
 }

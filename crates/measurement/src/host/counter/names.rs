@@ -362,6 +362,8 @@ tcp! {
     TCP_RCV_Q_DROP = "TCPRcvQDrop";
     /// TCP segments dropped because the out-of-order queue was full.
     TCP_OFO_DROP = "TCPOFODrop";
+    /// TCP segments that arrived before older ones.
+    TCP_OFO_QUEUE = "TCPOFOQueue";
     /// How often a receive queue was collapsed for lack of memory.
     TCP_PRUNE_CALLED = "PruneCalled";
     /// TCP segments dropped from a receive queue for lack of memory.
