@@ -9,7 +9,7 @@ use crate::accounts::Flow;
 use crate::bottleneck::case::Device;
 use crate::bottleneck::case::frames::{datagrams_of_shaper, payload_of_shaper};
 use crate::bottleneck::case::shaping::{Scope, Shaper, shapers};
-use crate::bottleneck::transfer;
+use crate::bottleneck::transfer::{self, Transfer};
 use crate::evidence::Flowing;
 use crate::facts::queue_drops::{self, Discipline};
 use crate::words::{count, counted, percent, share};
@@ -130,12 +130,15 @@ fn held_back(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> 
     let direction = flow.outcome.direction;
     let transfers = transfer::wanting(case);
     let told = transfers.iter().find(|transfer| transfer.flow.outcome.direction == direction);
-    if !is_often || told.is_some_and(|transfer| !transfer.may_wait_for_the_path()) {
+    if !is_often {
         return None;
     }
+    // Who waits for something else mostly may wait for acknowledgements as well.
+    let waits = told.is_none_or(Transfer::may_wait_for_the_path);
     let (name, kind, interface) = (device.name(), one.kind, &device.interface.name);
     let text = format!("limited by a shaper on {name}, which holds back acknowledgements: {kind}");
-    let found = Found::limit(text)
+    let found = if waits { Found::limit(text) } else { Found::candidate(text) };
+    let found = found
         .at(device.host.role())
         .going(direction)
         .explaining(told.map_or(1.0, |transfer| transfer.shares().congestion_window))
@@ -316,5 +319,18 @@ mod tests {
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found[0].text, "limited by a shaper on eth0 of this host: tbf at 100.0 Mbit/s");
         assert!(found[0].effect.bound().is_some());
+    }
+
+    #[test]
+    fn acknowledgements_that_are_held_back_may_limit_who_waits_for_something_else() {
+        let mut record = test_record::tcp();
+        test_record::sent(&mut record).receive_window_limited_micros = 7_000_000;
+        let host = test_record::host(&mut record, &Role::Peer);
+        let tbf = |each: EachCounter<'static>| each.within("eth0").on("tbf@801e:");
+        test_record::grow(host, tbf(counter::QDISC_PACKETS), 1_663);
+        test_record::grow(host, tbf(counter::QDISC_OVERLIMITS), 1_429);
+        let test = Test::from_record(&record);
+        let found = check(&Case::of_test(&test, &[]));
+        assert_eq!(found[0].certainty, measurement::Certainty::Candidate);
     }
 }
