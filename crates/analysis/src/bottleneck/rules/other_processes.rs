@@ -1,10 +1,11 @@
 //! `other-processes`: other processes take the CPU that the test needs.
 
+use super::run_delay::LATE;
 use super::{Case, Found, Rule};
+use crate::bottleneck::bound;
 use crate::evidence::HostView;
 use crate::facts::{Severity, others_cpu, run_delay};
 use crate::words::{self, percent};
-#[cfg(test)]
 #[cfg(test)]
 use measurement::host::Family;
 #[cfg(test)]
@@ -27,7 +28,12 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     // A host that reports how long its own threads waited is judged by that.
     let is_known = run_delay::share(test, host).is_some();
     let severity = if is_known { Severity::Noticeable } else { severity };
-    let found = Found::new(severity.into(), fact);
+    // Nobody reads a socket while others run.
+    let is_late = crowd.taken >= others_cpu::THRESHOLDS.limiting
+        && crowd.waited >= LATE
+        && bound::overflows_at(case, host.role());
+    let found =
+        if is_late && !is_known { Found::limit(fact) } else { Found::new(severity.into(), fact) };
     let found = found
         .at(host.role())
         .explaining(crowd.waited.min(crowd.taken))
@@ -49,3 +55,29 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
         let host = crate::test_record::host(record, &measurement::Role::Peer);
         crate::test_record::grow(host, counter::CPU_USER.on(1), 8_000_000_000);
     });
+
+#[cfg(test)]
+mod tests {
+    use measurement::{Certainty, Role};
+
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    #[test]
+    fn a_socket_that_overflows_while_others_run_was_not_read() {
+        let certainty = |drops| {
+            let mut record = test_record::udp();
+            test_record::lose(&mut record, 20_000);
+            test_record::drop_in_sockets(&mut record, drops);
+            let host = test_record::host(&mut record, &Role::Peer);
+            test_record::grow(host, counter::CPU_USER.on(1), 8_600_000_000);
+            test_record::grow(host, counter::PRESSURE_CPU.some, 1_200_000);
+            host.series.remove(Family::TASK);
+            let test = Test::from_record(&record);
+            check(&Case::of_test(&test, &[]))[0].certainty
+        };
+        assert_eq!(certainty(20_000), Certainty::Limit);
+        assert_eq!(certainty(0), Certainty::Candidate);
+    }
+}

@@ -121,7 +121,7 @@ fn missed_by_stalls(case: &Case<'_>, flow: &Flow<'_>) -> Option<f64> {
 const MISSING: f64 = 0.10;
 /// Share of the time that a receiver waits while others run, from which on its socket overflows
 /// since nobody reads it.
-const LATE: f64 = 0.05;
+pub(super) const LATE: f64 = 0.05;
 /// Least share of spurious ones among retransmissions that late acknowledgements cause.
 const NEARLY_ALL: f64 = 0.80;
 /// Retransmitted segments in a second. With a loop on the CPU of the receiver it was 450 to 550.
