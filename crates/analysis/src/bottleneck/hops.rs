@@ -55,7 +55,9 @@ pub(super) fn in_forwarding(case: &Case<'_>, host: &HostView<'_>) -> Option<Hop>
 pub(super) fn at_input(case: &Case<'_>, host: &HostView<'_>) -> Option<Hop> {
     let is_end = !matches!(host.role(), Role::Observed(_));
     let dropped = is_end.then(|| ip_layer::filtered_in(host).most)?;
-    hop(case, host, enough(dropped)?, ip_layer::received(host)?)
+    // Of datagrams the ledger tells how many of them that were.
+    let dropped = if case.is_udp() { Some(dropped) } else { enough(dropped) };
+    hop(case, host, dropped?, ip_layer::received(host)?)
 }
 
 /// A difference of counters that are read one after the other, while packets pass.

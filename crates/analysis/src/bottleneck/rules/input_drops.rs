@@ -98,4 +98,16 @@ mod tests {
         assert!(verdict.sentence.starts_with(begin), "{verdict:?}");
         assert!(!verdict.findings.iter().any(|one| one.rule == RuleId::TcpPathLoss));
     }
+
+    #[test]
+    fn a_few_datagrams_of_a_short_trial_are_named_where_the_ledger_has_them() {
+        let mut record = test_record::udp();
+        test_record::send_only(&mut record, 328 * 1_250);
+        test_record::offer(&mut record, 328 * 1_250, 320 * 1_250);
+        let datagrams = record.outcome.directions[0].datagrams.as_mut().expect("reported");
+        (datagrams.received, datagrams.lost) = (320, 8);
+        test_record::filter(&mut record, &Role::Peer, 8);
+        let verdict = crate::judge(&record).verdict.expect("something was measured");
+        assert_eq!(verdict.findings[0].rule, RuleId::InputDrops, "{verdict:?}");
+    }
 }
