@@ -47,7 +47,9 @@ fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
     let text = format!("segment loss on the path ({} of the segments)", percent(lost));
     let bound = arrivals.bound_by_loss();
     let is_limit = if let Some(bound) = &bound {
-        explains(bound, arrivals.rate)
+        // What any rate explains tells only where nothing else is left.
+        let tells = !is_wide(bound) || arrivals.is_only_the_path_left(case);
+        tells && explains(bound, arrivals.rate)
     } else {
         // The congestion control bears loss, but not how it recovers, and nothing else is left.
         let is_here = !hops::drops(case).is_empty();
@@ -63,6 +65,11 @@ fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
 fn explains(bound: &Bound, rate: f64) -> bool {
     let (from, to) = (bound.from.bits_per_second() as f64, bound.to.bits_per_second() as f64);
     (from / FACTOR..=to * FACTOR).contains(&(8.0 * rate))
+}
+
+/// Whether a bound by loss leaves so much room that it tells little.
+fn is_wide(bound: &Bound) -> bool {
+    bound.to.bits_per_second() / bound.from.bits_per_second().max(1) >= WIDE
 }
 
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
@@ -131,6 +138,8 @@ const REMEDY: &str = "check cables, ports and routers (--observe HOST); if a low
                       loses nothing, it is a shaper";
 /// The models of the response to loss are as near as this.
 const FACTOR: f64 = 2.0;
+/// Of a bound from and to rates so many times apart.
+const WIDE: u64 = 100;
 /// Of the bytes. To be calibrated.
 const NOTICED: f64 = 0.001;
 /// Least share of the segments that limits a silent sender whose congestion control bears loss.
@@ -168,5 +177,21 @@ mod tests {
         assert_eq!(certainty(17.0, 0.2), Some(Certainty::Limit));
         assert_eq!(certainty(97.0, 0.2), Some(Certainty::Candidate), "the sender may be full");
         assert_eq!(certainty(17.0, 0.98), Some(Certainty::Candidate), "the receiver is full");
+    }
+
+    #[test]
+    fn a_bound_that_explains_any_rate_tells_only_where_nothing_else_is_left() {
+        let certainty = |peer: f64| {
+            let mut record = fixture::tcp_from_iperf3(600);
+            let tcp = test_record::sent(&mut record);
+            (tcp.segment, tcp.min_rtt_micros) = (1_448, 3);
+            let total = peer;
+            record.outcome.peer_cpu = Some(CpuUse { total, user: 0.0, system: total });
+            test_record::fill(test_record::host(&mut record, &Role::Here), 0.2);
+            let test = Test::from_record(&record);
+            check(&Case::of_test(&test, &[])).first().map(|found| found.certainty)
+        };
+        assert_eq!(certainty(17.0), Some(Certainty::Limit));
+        assert_eq!(certainty(61.0), Some(Certainty::Candidate), "a quota may hold the sender");
     }
 }
