@@ -136,7 +136,10 @@ fn of_loss(case: &Case<'_>, direction: Option<Direction>) -> Option<Bound> {
     of_direction(case, direction).first()?.bound_by_loss(case)
 }
 
-fn of_direction<'a>(case: &'a Case<'_>, direction: Option<Direction>) -> Vec<Transfer<'a>> {
+pub(super) fn of_direction<'a>(
+    case: &'a Case<'_>,
+    direction: Option<Direction>,
+) -> Vec<Transfer<'a>> {
     let mut transfers = transfer::wanting(case);
     transfers.retain(|one| direction.is_none_or(|one_way| one_way == one.flow.outcome.direction));
     transfers

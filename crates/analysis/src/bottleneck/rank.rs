@@ -3,7 +3,8 @@
 use measurement::verdict::Finding;
 use measurement::{Certainty, Conclusion, Order, Role, Verdict};
 
-use super::bound::{Closeness, closeness, is_refuted};
+use super::bound::{Closeness, closeness, is_refuted, of_direction};
+use super::causes::UsualEffect;
 use super::{Case, causes, deciding, findings};
 use crate::accounts::Test;
 
@@ -97,11 +98,21 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
     };
     // Stable: of equals the one that comes first on the way stays first.
     found.order_by(|one, other| {
-        let shares = || other.share.total_cmp(&one.share);
+        let shares = || explained(case, other).total_cmp(&explained(case, one));
         let bounds = || lowest(case, one).cmp(&lowest(case, other));
         key(other).cmp(&key(one)).then_with(bounds).then_with(shares)
     });
     found
+}
+
+/// What a finding explains. Loss keeps TCP from sending while it waits for its congestion window, as
+/// far as the sender tells: a finding that explains loss explains that part of the time.
+fn explained(case: &Case<'_>, finding: &Finding) -> f64 {
+    let is_loss = causes::usual_effect(finding.rule) == UsualEffect::Loss;
+    let transfers = if is_loss { of_direction(case, finding.direction) } else { Vec::new() };
+    let shares = transfers.iter().filter_map(|one| one.account.shares);
+    let waited = shares.map(|shares| shares.congestion_window).reduce(f64::max);
+    finding.share * waited.unwrap_or(1.0)
 }
 
 /// Without a test nothing arrived to which a bound could be compared: the lowest is the worst.

@@ -475,3 +475,17 @@ fn a_bound_that_far_more_than_it_allows_refutes_is_no_headline() {
     let verdict = judged(&record);
     assert_eq!(verdict.conclusion, Conclusion::Undecided, "{:?}", verdict.findings);
 }
+
+#[test]
+fn loss_in_a_filter_explains_the_time_that_tcp_waited_for_its_congestion_window() {
+    let first = |window: u64| {
+        let mut record = test_record::tcp();
+        test_record::sent(&mut record).receive_window_limited_micros = window;
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::IP_OUT_REQUESTS.v4, 43_134);
+        test_record::grow(host, counter::IP_OUT_TRANSMITS.v4, 42_000);
+        judged(&record).findings[0].rule
+    };
+    assert_eq!(first(6_400_000), RuleId::ReceiveWindowLimited);
+    assert_eq!(first(2_600_000), RuleId::OutputDrops);
+}
