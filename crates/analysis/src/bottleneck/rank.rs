@@ -1,7 +1,7 @@
 //! From findings to one sentence.
 
 use measurement::verdict::Finding;
-use measurement::{Certainty, Conclusion, Order, Role, Verdict};
+use measurement::{Certainty, Conclusion, Order, Role, RuleId, Verdict};
 
 use super::bound::{Closeness, closeness, is_refuted, of_direction};
 use super::causes::UsualEffect;
@@ -82,6 +82,7 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
             limit.rule != finding.rule
                 && causes::brings_about(limit.rule, finding.rule)
                 && reaches(case, limit, finding)
+                && is_as_long(limit, finding)
                 // What a filter drops does not make the rate that a shaper was given.
                 && !(causes::is_of_a_filter(limit.rule)
                     && closeness(case, finding) == Closeness::Met)
@@ -103,6 +104,13 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
         key(other).cmp(&key(one)).then_with(bounds).then_with(shares)
     });
     found
+}
+
+/// Whether a cause that is a share of the time lasts about as long as the wait for a CPU that it
+/// brings about: the rest of a longer one is of others.
+fn is_as_long(limit: &Finding, finding: &Finding) -> bool {
+    let are_times = limit.rule == RuleId::CgroupCpuQuota && finding.rule == RuleId::RunDelay;
+    !are_times || limit.host != finding.host || limit.share * MUCH_LONGER >= finding.share
 }
 
 /// What a finding explains. Loss keeps TCP from sending while it waits for its congestion window, as
@@ -141,6 +149,8 @@ fn is_one_place(case: &Case<'_>, one: &Role, other: &Role) -> bool {
     one == other || hosts.is_some_and(|(one, other)| one.is_same_kernel(other))
 }
 
+/// So many times the share of a cause is more than it brings about.
+const MUCH_LONGER: f64 = 4.0;
 /// Findings beside the headline.
 const MOST_FURTHER: usize = 3;
 

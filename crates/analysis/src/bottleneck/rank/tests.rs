@@ -489,3 +489,19 @@ fn loss_in_a_filter_explains_the_time_that_tcp_waited_for_its_congestion_window(
     assert_eq!(first(6_400_000), RuleId::ReceiveWindowLimited);
     assert_eq!(first(2_600_000), RuleId::OutputDrops);
 }
+
+#[test]
+fn a_quota_explains_a_run_delay_that_is_about_as_long() {
+    let first = |throttled_micros| {
+        let mut record = test_record::tcp();
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::CGROUP_THROTTLED, 20);
+        test_record::grow(host, counter::CGROUP_THROTTLED_TIME, throttled_micros);
+        test_record::grow(host, counter::TASK_WAIT.on(77), 9_500_000_000);
+        test_record::grow(host, counter::TASK_RUN.on(77), 300_000_000);
+        test_record::grow(host, counter::CPU_USER.on(0), 9_700_000_000);
+        judged(&record).findings[0].rule
+    };
+    assert_eq!(first(1_300_000), RuleId::RunDelay);
+    assert_eq!(first(4_000_000), RuleId::CgroupCpuQuota);
+}

@@ -18,20 +18,21 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn finding(host: &HostView<'_>) -> Option<Found> {
     let throttled = quota::throttled(host)?;
-    (throttled.severity() == Severity::Limiting).then(|| {
-        let name = words::host(host.role());
-        let (share, stopped) = (throttled.share, show_time(throttled.time));
-        Found::limit(format!("cgroup CPU quota throttles linerate on {name}"))
-            .at(host.role())
-            .explaining(share)
-            .seen(format!(
-                "throttled {}, for {stopped} in total, {} of the time",
-                counted(throttled.times, "time"),
-                percent(share)
-            ))
-            .remedy("raise cpu.max, or run linerate outside that cgroup")
-    })
+    let name = words::host(host.role());
+    let (share, stopped) = (throttled.share, show_time(throttled.time));
+    let text = format!("cgroup CPU quota throttles linerate on {name}");
+    let is_limit = throttled.severity() == Severity::Limiting && throttled.times >= REPEATEDLY;
+    let found = if is_limit { Found::limit(text) } else { Found::candidate(text) };
+    let found = found.at(host.role()).explaining(share).seen(format!(
+        "throttled {}, for {stopped} in total, {} of the time",
+        counted(throttled.times, "time"),
+        percent(share)
+    ));
+    Some(found.remedy("raise cpu.max, or run linerate outside that cgroup"))
 }
+
+/// Times. One period in which the quota was used up is over before it shows in the rate.
+const REPEATEDLY: u64 = 2;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
@@ -42,6 +43,29 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
     })
     .silent(|record| {
         let host = crate::test_record::host(record, &measurement::Role::Peer);
-        crate::test_record::grow(host, counter::CGROUP_THROTTLED, 1);
-        crate::test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 20_000);
+        crate::test_record::grow(host, counter::CGROUP_THROTTLED, 0);
+        crate::test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 0);
     });
+
+#[cfg(test)]
+mod tests {
+    use measurement::{Certainty, Role};
+
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    #[test]
+    fn a_quota_that_was_used_up_once_may_limit_and_one_that_is_again_and_again_does() {
+        let certainty = |times| {
+            let mut record = test_record::tcp();
+            let host = test_record::host(&mut record, &Role::Here);
+            test_record::grow(host, counter::CGROUP_THROTTLED, times);
+            test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 340_000);
+            let test = Test::from_record(&record);
+            check(&Case::of_test(&test, &[]))[0].certainty
+        };
+        assert_eq!(certainty(1), Certainty::Candidate);
+        assert_eq!(certainty(40), Certainty::Limit);
+    }
+}
