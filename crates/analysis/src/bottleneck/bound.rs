@@ -20,8 +20,14 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
             finding.effect = usual_effect(case, finding);
         }
         let is_dismissed = room(case, finding).is_some_and(|room| room > DISMISSED);
-        if is_dismissed || had_time_for_as_much(case, finding) {
+        if had_time_for_as_much(case, finding) {
             finding.certainty = Certainty::Note;
+        } else if is_dismissed {
+            // A thread that waits for half of the time answers late, however little it wants.
+            let waits = causes::usual_effect(finding.rule) == causes::UsualEffect::Waiting;
+            let is_late = waits && finding.share >= HALF;
+            let most = if is_late { Certainty::Candidate } else { Certainty::Note };
+            finding.certainty = finding.certainty.min(most);
         }
     }
 }
@@ -210,6 +216,8 @@ fn flows<'c>(
 
 /// Share of the loss that a filter dropped: it is all of it.
 const ALL: f64 = 0.90;
+/// Share of the time for which a thread waits.
+const HALF: f64 = 0.5;
 /// So much differ a rate that was configured and what a test made of it.
 const SAME: f64 = 0.03;
 /// A bound of at most so many times what arrived explains it exactly: two of them are equal.

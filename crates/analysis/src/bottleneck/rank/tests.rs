@@ -505,3 +505,19 @@ fn a_quota_explains_a_run_delay_that_is_about_as_long() {
     assert_eq!(first(1_300_000), RuleId::RunDelay);
     assert_eq!(first(4_000_000), RuleId::CgroupCpuQuota);
 }
+
+#[test]
+fn who_waits_for_a_cpu_half_of_the_time_may_answer_late_however_little_it_wants() {
+    let certainty = |waited| {
+        let mut record = test_record::tcp();
+        let host = test_record::host(&mut record, &Role::Peer);
+        test_record::grow(host, counter::TASK_WAIT.on(77), waited);
+        test_record::grow(host, counter::TASK_RUN.on(77), 100_000_000);
+        test_record::grow(host, counter::CPU_USER.on(0), 9_800_000_000);
+        let verdict = judged(&record);
+        let found = verdict.findings.iter().find(|one| one.rule == RuleId::RunDelay);
+        found.map(|one| one.certainty)
+    };
+    assert_eq!(certainty(5_500_000_000), Some(measurement::Certainty::Candidate));
+    assert_eq!(certainty(3_500_000_000), Some(measurement::Certainty::Note));
+}
