@@ -22,7 +22,7 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
         let is_dismissed = room(case, finding).is_some_and(|room| room > DISMISSED);
         if had_time_for_as_much(case, finding) {
             finding.certainty = Certainty::Note;
-        } else if is_dismissed {
+        } else if is_dismissed && !is_met_while_it_ran(case, finding) {
             // A thread that waits for half of the time answers late, however little it wants.
             let waits = causes::usual_effect(finding.rule) == causes::UsualEffect::Waiting;
             let is_late = waits && finding.share >= HALF;
@@ -68,10 +68,17 @@ pub(super) enum Closeness {
 
 /// Whether a rate that was configured is what arrived, or did while no end stood still.
 fn is_met(case: &Case<'_>, finding: &Finding, room: f64) -> bool {
+    let is_same = finding.rule == RuleId::QdiscLimit && (room - 1.0).abs() <= SAME;
+    is_same || is_met_while_it_ran(case, finding)
+}
+
+/// Whether a rate that was configured is what arrived while no end stood still. What is in the queue
+/// of a shaper then leaves it after the stop has begun.
+fn is_met_while_it_ran(case: &Case<'_>, finding: &Finding) -> bool {
     let stood = |host| stopped::share(case.test?, host);
     let stood = case.hosts.iter().filter_map(stood).fold(0.0, f64::max);
-    let is_same = |room: f64| (room - 1.0).abs() <= SAME;
-    finding.rule == RuleId::QdiscLimit && (is_same(room) || is_same(room * (1.0 - stood)))
+    let room = room(case, finding).filter(|_| finding.rule == RuleId::QdiscLimit && stood > 0.0);
+    room.is_some_and(|room| (1.0 - QUEUED..=1.0 + SAME).contains(&(room * (1.0 - stood))))
 }
 
 /// Whether far more arrived than a finding allows at most: then it is not what bounds.
@@ -218,6 +225,8 @@ fn flows<'c>(
 const ALL: f64 = 0.90;
 /// Share of the time for which a thread waits.
 const HALF: f64 = 0.5;
+/// Of what a shaper passes, what was in its queue at most where an end stands still again and again.
+const QUEUED: f64 = 0.10;
 /// So much differ a rate that was configured and what a test made of it.
 const SAME: f64 = 0.03;
 /// A bound of at most so many times what arrived explains it exactly: two of them are equal.

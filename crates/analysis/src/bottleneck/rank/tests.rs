@@ -521,3 +521,26 @@ fn who_waits_for_a_cpu_half_of_the_time_may_answer_late_however_little_it_wants(
     assert_eq!(certainty(5_500_000_000), Some(measurement::Certainty::Candidate));
     assert_eq!(certainty(3_500_000_000), Some(measurement::Certainty::Note));
 }
+
+#[test]
+fn a_shaper_passes_its_queue_on_while_the_sender_stands_still() {
+    let first = |rate| {
+        let mut record = test_record::tcp();
+        let interface = test_record::interface_of(&mut record, &Role::Here);
+        interface.queueing[0] = measurement::host::Queueing {
+            handle: "8001:".to_owned(),
+            kind: "tbf".to_owned(),
+            rate: Some(measurement::BitRate::from_bits_per_second(rate)),
+            ..measurement::host::Queueing::default()
+        };
+        let host = test_record::host(&mut record, &Role::Here);
+        let tbf = |each: EachCounter<'static>| each.within("eth0").on("tbf@8001:");
+        test_record::grow(host, tbf(counter::QDISC_PACKETS), 6_945);
+        test_record::grow(host, tbf(counter::QDISC_OVERLIMITS), 19_159);
+        host.still_seconds = 3.9;
+        judged(&record).findings[0].rule
+    };
+    // 100 Mbit/s of payload arrived, in 61 % of the time.
+    assert_eq!(first(163_000_000), RuleId::QdiscLimit);
+    assert_eq!(first(400_000_000), RuleId::ProcessStopped);
+}
