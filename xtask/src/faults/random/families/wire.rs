@@ -80,5 +80,9 @@ fn neighbour(rng: &mut Rng, scene: &Scene) -> Fault {
     let link = Step::Queue { at: at(scene.sender), words, class: None };
     let mut fault = fault.based_on(vec![link]).needing(need);
     fault.rules.push("qdisc-limit");
+    if scene.is_silent(scene.sender) {
+        // That shaper is seen from the other end as the path's.
+        fault.rules.extend(["standing-queue", "path-rate-limit"]);
+    }
     fault
 }
