@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use measurement::TestRecord;
 
+use super::random::class::Class;
 use super::said::Said;
 use super::scenario::Scenario;
 use crate::output::say;
@@ -32,9 +33,10 @@ pub(super) fn judge(folder: &Path, scenarios: &[Scenario]) -> Result<String> {
             let said = judged(&path)?;
             let is_right = said.is_right(&scenario.expect);
             (all, right) = (all + 1, right + usize::from(is_right));
-            let word = if is_right { "ok   " } else { "WRONG" };
+            let class = Class::of(&said, std::slice::from_ref(&scenario.expect));
+            let word = if is_right { Class::Right } else { class }.word();
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            say(format!("{word} {name}; {} expected; {said}", scenario.expect.shown()));
+            say(format!("{word:<5} {name}; {} expected; {said}", scenario.expect.shown()));
         }
     }
     ensure!(all > 0, "{} has no record of a scenario", folder.display());

@@ -2,7 +2,7 @@
 //! removal lets more arrive.
 
 mod case;
-mod class;
+pub(super) mod class;
 mod families;
 mod fault;
 mod scene;

@@ -7,7 +7,7 @@ use super::super::scenario::Expected;
 
 /// From best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
+pub(in crate::faults) enum Class {
     /// The headline names it, and where it is.
     Right,
     /// It is named, but not first; or it is left open, with the measurement that decides.
@@ -17,7 +17,7 @@ pub(super) enum Class {
 
 impl Class {
     /// Of a verdict where each of these would be right.
-    pub(super) fn of(said: &Said, expected: &[Expected]) -> Self {
+    pub(in crate::faults) fn of(said: &Said, expected: &[Expected]) -> Self {
         expected.iter().map(|one| Self::of_one(said, one)).min().unwrap_or(Self::Wrong)
     }
 
@@ -38,7 +38,7 @@ impl Class {
         }
     }
 
-    pub(super) const fn word(self) -> &'static str {
+    pub(in crate::faults) const fn word(self) -> &'static str {
         match self {
             Self::Right => "ok",
             Self::Near => "near",
