@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::host::counter;
+use measurement::host::{Counter, counter};
 use measurement::{Bound, Order, Role, StreamSample, TcpSample, TestRecord};
 
 use super::Case;
@@ -57,11 +57,14 @@ impl Arrivals<'_> {
     }
 
     /// The delay that a queue adds, where it stands for as long as data arrives: at an even rate,
-    /// with a round trip far above the least.
+    /// with a round trip far above the least; or at one as even as a shaper's, with one that is longer
+    /// than a window or a buffer without a queue makes it.
     pub(super) fn standing_queue(&self) -> Option<Duration> {
         let (trip, least) = self.typical_round_trip().zip(self.least_round_trip())?;
         let waited = trip.saturating_sub(least);
-        (self.is_even() && trip >= MANY_TIMES * least && waited >= LONG).then_some(waited)
+        let is_far = self.is_even() && trip >= MANY_TIMES * least && waited >= LONG;
+        let is_longer = trip >= least.mul_f64(LONGER) && waited >= SOME_STEPS;
+        (is_far || (is_longer && self.is_as_even_as_shaped())).then_some(waited)
     }
 
     /// Bytes of one stream that arrive in each round trip, where no queue stands and the time
@@ -91,12 +94,28 @@ impl Arrivals<'_> {
         self.flow.outcome.retransmits
     }
 
-    /// Segments that arrived after newer ones, by their timestamps, as a share of the segments that were
-    /// sent again: the path delays them, and loses none; none: the sender does not report them.
+    /// Segments that arrived after newer ones, by their timestamps, or twice in a transfer whose order
+    /// changes, as a share of the segments that were sent again: the path delays them, and loses none;
+    /// none: the sender does not report them.
     pub(super) fn late(&self, case: &Case<'_>) -> Option<f64> {
-        let late = transfer::grown(case.host(&Role::Here), &[counter::TCP_PAWS]);
-        let late = late.first().map_or(0, |(_, segments)| *segments);
-        Some(share(late, self.sent_again()?).min(1.0))
+        let late = grown(case, counter::TCP_PAWS);
+        let is_by_order = self.early(case) >= OFTEN;
+        let twice = self.needless(case).filter(|_| is_by_order).unwrap_or(0.0);
+        Some(share(late, self.sent_again()?).min(1.0).max(twice))
+    }
+
+    /// Segments that arrived although an earlier one had, by the duplicate SACKs that this host sent
+    /// (RFC 2883), as a share of the segments that were sent again; none: the sender does not report
+    /// them, or the path duplicates, so that more arrive twice than were sent again.
+    pub(super) fn needless(&self, case: &Case<'_>) -> Option<f64> {
+        let twice = share(grown(case, counter::TCP_DSACK_OLD_SENT), self.sent_again()?);
+        (twice <= ONCE_EACH).then_some(twice)
+    }
+
+    /// Segments that arrived before older ones, of all.
+    fn early(&self, case: &Case<'_>) -> f64 {
+        let arrived = self.receivers.iter().map(|tcp| u64::from(tcp.segments_in)).sum();
+        share(grown(case, counter::TCP_OFO_QUEUE), arrived)
     }
 
     /// Whether segments that were sent again were late, and not lost: most of them arrived, or some
@@ -113,12 +132,10 @@ impl Arrivals<'_> {
     /// Whether segments come out of order so often that no loss explains it: each loss lets no more
     /// arrive before it is repaired than a window holds.
     pub(super) fn have_gaps(&self, case: &Case<'_>) -> bool {
-        let early = transfer::grown(case.host(&Role::Here), &[counter::TCP_OFO_QUEUE]);
-        let early = early.first().map_or(0, |(_, segments)| *segments);
+        let early = grown(case, counter::TCP_OFO_QUEUE);
         let each = self.window().zip(self.segment()).map_or(0, |(window, one)| window / one);
         let by_loss = self.sent_again().unwrap_or(0).saturating_mul(each.into());
-        let arrived = self.receivers.iter().map(|tcp| u64::from(tcp.segments_in)).sum();
-        early > by_loss && share(early, arrived) >= OFTEN
+        early > by_loss && self.early(case) >= OFTEN
     }
 
     /// Share of the segments that were retransmitted, 0 to 1; none: the sender does not report it.
@@ -188,6 +205,11 @@ impl Arrivals<'_> {
     }
 }
 
+/// By how much a counter of TCP grew at this host.
+fn grown(case: &Case<'_>, counter: Counter<'static>) -> u64 {
+    transfer::grown(case.host(&Role::Here), &[counter]).first().map_or(0, |(_, by)| *by)
+}
+
 fn mean(steps: &[u64]) -> f64 {
     steps.iter().sum::<u64>() as f64 / steps.len().max(1) as f64
 }
@@ -200,6 +222,10 @@ fn micros(micros: u32) -> Duration {
 const MANY_TIMES: u32 = 2;
 /// Above the least round trip: some steps of the time stamps.
 const LONG: Duration = Duration::from_millis(5);
+/// At a rate as even as a shaper's. By planted faults: 1.2 to 2.0 times behind a shaper, and at most
+/// 1.05 times with a window or a buffer that limits.
+const LONGER: f64 = 1.15;
+const SOME_STEPS: Duration = Duration::from_millis(2);
 /// Round trips that the time stamps can tell, and those under load without a queue.
 const FINE: Duration = Duration::from_millis(4);
 const FREE: f64 = 1.5;
@@ -208,6 +234,8 @@ const MOST: f64 = 0.5;
 const SOME: f64 = 0.05;
 /// Share of the segments.
 const OFTEN: f64 = 0.1;
+/// Segments that arrived twice for each that was sent again, give or take.
+const ONCE_EACH: f64 = 1.2;
 /// So many times the greatest rate that a bound allows refute it.
 const REFUTED: f64 = 2.0;
 /// Largest deviation of a step from the mean, as a share of the mean, at an even rate.

@@ -137,4 +137,24 @@ mod tests {
         test_record::grow(host, counter::TCP_PAWS, 600);
         assert_eq!(found(&record), 1);
     }
+
+    #[test]
+    fn segments_that_arrive_twice_were_sent_again_without_need() {
+        let rules = |twice, early| {
+            let mut record = fixture::tcp_from_iperf3(4_000);
+            test_record::sent(&mut record).segments_in = 90_000;
+            let host = test_record::host(&mut record, &Role::Here);
+            test_record::grow(host, counter::TCP_DSACK_OLD_SENT, twice);
+            test_record::grow(host, counter::TCP_OFO_QUEUE, early);
+            let test = Test::from_record(&record);
+            let found = crate::bottleneck::findings(&Case::of_test(&test, &[]));
+            let is_of_them =
+                |rule: &RuleId| matches!(rule, RuleId::PacketReordering | RuleId::TcpPathLoss);
+            found.iter().map(|one| one.rule).filter(is_of_them).collect::<Vec<_>>()
+        };
+        assert_eq!(rules(3_900, 60_000), [RuleId::PacketReordering]);
+        assert_eq!(rules(3_900, 2_000), [], "acknowledgements were late, and no segment");
+        assert_eq!(rules(100, 60_000), [RuleId::TcpPathLoss]);
+        assert_eq!(rules(9_000, 60_000), [RuleId::TcpPathLoss], "the path duplicates");
+    }
 }

@@ -184,4 +184,23 @@ mod tests {
         test_record::sent(&mut record).rtt_micros = 1_100;
         assert_eq!(found(&record), None);
     }
+
+    #[test]
+    fn a_queue_of_a_silent_sender_shows_in_an_even_rate_and_a_longer_round_trip() {
+        let found = |trip: u32, uneven: u64| {
+            let mut record = crate::bottleneck::fixture::tcp_from_iperf3(0);
+            for sample in &mut record.samples {
+                let tcp = sample.streams[0].tcp.as_mut().expect("it is TCP");
+                tcp.receiver_rtt_micros = trip;
+            }
+            record.pulses = test_record::tcp().reported.pulses;
+            let steps = record.pulses[0].bytes.iter_mut().step_by(2);
+            steps.for_each(|bytes| *bytes += *bytes / 100 * uneven);
+            let test = Test::from_record(&record);
+            check(&Case::of_test(&test, &[])).first().map(|found| found.certainty)
+        };
+        assert_eq!(found(26_000, 0), Some(Certainty::Limit));
+        assert_eq!(found(21_000, 0), None, "a step of the time stamps");
+        assert_eq!(found(26_000, 10), None, "bursts of a window");
+    }
 }

@@ -44,7 +44,7 @@ fn of_silent_sender(arrivals: &Arrivals<'_>) -> Option<Found> {
     let in_flight = arrivals.in_flight().filter(|_| arrivals.is_even())?;
     let loses = arrivals.lost().is_none_or(|lost| lost > LITTLE);
     let has_room = arrivals.window().is_some_and(|window| in_flight < ROOM * f64::from(window));
-    if loses || !has_room {
+    if loses || !has_room || arrivals.standing_queue().is_some() {
         return None;
     }
     let sender = arrivals.flow.sender();

@@ -41,7 +41,11 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 /// allows as little as arrived.
 fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
     let (lost, again) = (arrivals.lost()?, arrivals.sent_again()?);
-    if lost < NOTICED || arrivals.are_late(case) || hops::drops(case).iter().any(Hop::is_limit) {
+    let had_arrived = arrivals.needless(case).is_some_and(|share| share >= MOST);
+    if lost < NOTICED || had_arrived || arrivals.are_late(case) {
+        return None;
+    }
+    if hops::drops(case).iter().any(Hop::is_limit) {
         return None;
     }
     let text = format!("segment loss on the path ({} of the segments)", percent(lost));
@@ -138,6 +142,8 @@ const REMEDY: &str = "check cables, ports and routers (--observe HOST); if a low
                       loses nothing, it is a shaper";
 /// The models of the response to loss are as near as this.
 const FACTOR: f64 = 2.0;
+/// Of the segments that were sent again.
+const MOST: f64 = 0.5;
 /// Of a bound from and to rates so many times apart.
 const WIDE: u64 = 100;
 /// Of the bytes. To be calibrated.
