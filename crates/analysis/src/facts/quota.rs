@@ -13,7 +13,8 @@ pub(crate) const PAGE: Page = Page {
     id: RuleId::CgroupCpuQuota,
     title: "cgroup CPU quota throttled the test",
     what: "The group was throttled during the result.",
-    why: "Then the quota is the limit, and it stops all threads at once until its next period.",
+    why: "A quota stops all threads at once until its next period. One that was used up again and \
+          again is the limit; one that was used up once may be.",
     evidence: "`nr_throttled` and `throttled_usec` of `cpu.stat` (cgroups(7)).",
     remedy: "A larger quota.",
     source: "",

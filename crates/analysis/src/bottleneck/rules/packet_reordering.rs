@@ -16,7 +16,9 @@ const PAGE: Page = Page {
           twice. A bond, several queues, or a packet that changes its CPU do that.",
     evidence: "Duplicate SACKs (`tcpi_dsack_dups`), `tcpi_reord_seen`, at the sender's host \
                `TCPSACKReorder`, `TCPTSReorder`, `TCPSpuriousRTOs`; at the receiver's \
-               `PAWSEstab`, segments older than what had arrived.",
+               `PAWSEstab`, segments older than what had arrived, and of a sender that tells \
+               nothing the duplicate SACKs sent (`TCPDSACKOldSent`) where segments come out of \
+               order (`TCPOFOQueue`).",
     remedy: "Keep a flow on one link and one queue: the hash of the bond, RPS and XPS of one CPU, \
              no `balance-rr`.",
     source: "RFC 2883, Documentation/networking/snmp_counter.rst",

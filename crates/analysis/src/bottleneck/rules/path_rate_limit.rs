@@ -20,7 +20,8 @@ const PAGE: Page = Page {
           above waits in its queue, or is dropped. What the ends do better changes nothing.",
     evidence: "The median of the smoothed round trips (`tcpi_rtt`) against the least \
                (`tcpi_min_rtt`), where the sender tells nothing those that the receiver sees \
-               (`tcpi_rcv_rtt`) while data arrives evenly; the ledger of datagrams, and the trials \
+               (`tcpi_rcv_rtt`) while data arrives evenly, where a seventh more is enough at a rate as \
+               even as a shaper's; the ledger of datagrams, and the trials \
                of the search; the time of the CPUs.",
     remedy: "Find the place (`--observe HOST` on each router): the slowest link, a shaper (on a home \
              router it may be its SQM), a policer, or a forwarder whose CPU is full. It stays the \

@@ -14,12 +14,15 @@ const PAGE: Page = Page {
     id: RuleId::ReceiveWindowLimited,
     title: "Receive window limited",
     what: "For at least a tenth of the time the sender had data, and the receiver's window had no \
-           room for it; it is the limit from a quarter on, where no other wait is longer.",
+           room for it; it is the limit from a quarter on, where no other wait is longer, or from \
+           that tenth on where the kernel of the other end took all data and its program sends no \
+           result.",
     why: "A sender may have no more in flight than the receiver offers. A window is small since \
           its buffer is, which costs rate in proportion to the round trip, or since the program \
           behind it reads too slowly, whatever its buffer.",
     evidence: "`tcpi_rwnd_limited` against the time of the result; of a sender that reports \
-               nothing, what arrives in a round trip against `tcpi_rcv_ssthresh`. The window and \
+               nothing, what arrives in a round trip against `tcpi_rcv_ssthresh`, or in two where \
+               segments come out of order (`TCPOFOQueue`). The window and \
                the minimum round trip tell a small buffer, whose window is all in flight in each \
                round trip, from a slow reader, whose window closes (`TCPToZeroWindowAdv`, \
                `TCPWantZeroWindowAdv`), or that read nothing for whole steps of 100 ms.",

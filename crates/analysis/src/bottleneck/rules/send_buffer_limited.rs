@@ -20,8 +20,8 @@ const PAGE: Page = Page {
     why: "What was sent stays in the buffer until it is acknowledged, so that a buffer bounds \
           what is in flight as a window does.",
     evidence: "Rate and `tcpi_rtt` against `tcpi_snd_cwnd`, `tcpi_snd_wnd` and the buffer (`-w`, or \
-               the third number of `net.ipv4.tcp_wmem`); `tcpi_sndbuf_limited` against the time of \
-               the result.",
+               the third number of `net.ipv4.tcp_wmem`), which takes in several times as much once \
+               segments were sent again; `tcpi_sndbuf_limited` against the time of the result.",
     remedy: "Leave `-w` out, or raise the third number of `net.ipv4.tcp_wmem` above twice the rate \
              times the round trip.",
     source: "tcp(7), Documentation/networking/ip-sysctl.rst",

@@ -15,8 +15,8 @@ const PAGE: Page = Page {
     title: "TCP segment loss on the path",
     what: "More than 0.1 % of the bytes were sent again, most of them needed to be, and neither \
            end nor an observed host dropped them. It is the limit where the sender also waited for its congestion \
-           window half of the time; of a sender that tells nothing, where loss allows no more, or \
-           no end, window or queue is left as the cause.",
+           window half of the time; of a sender that tells nothing, where a bound by loss that tells \
+           allows no more, or no end, window or queue is left as the cause.",
     why: "Each loss halves the window, or takes three tenths of it (CUBIC), so that a rate is \
           bounded by segment, round trip and loss. A slower link or a shaper on the path drops \
           what exceeds its rate: then the loss is its only sign.",
