@@ -54,7 +54,11 @@ enum What {
     /// What it costs to watch the hosts
     Cost,
     /// Behind a forwarder with a rate of its own every row names the path and its rate
-    Forwarder,
+    Forwarder {
+        /// Only at these rates
+        #[arg(long, value_name = "MBIT", value_delimiter = ',', default_value = "37,181,600,940")]
+        rates: Vec<u64>,
+    },
     /// A search finds the rate of a shaper, and tells other limits from it
     Knee {
         /// How often each case is run
@@ -96,7 +100,9 @@ impl Proof {
             What::Ab => ab::run(&under_test),
             What::Comparison => comparison::run(&under_test),
             What::Cost => cost::run(&under_test),
-            What::Forwarder => verdict("forwarder", &forwarder::run(&under_test)?),
+            What::Forwarder { rates } => {
+                verdict("forwarder", &forwarder::run(&under_test, &rates)?)
+            }
             What::Knee { runs, only } => {
                 verdict("knee", &knee::run(&under_test, runs, only.as_deref())?)
             }
