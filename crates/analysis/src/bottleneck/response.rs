@@ -74,6 +74,12 @@ impl Control {
     }
 }
 
+/// The least share of segments lost, 0 to 1, of which so many losses may have come by chance: they are
+/// counts, whose standard deviation is their root (Poisson), and two of these are 95 %.
+pub(super) fn at_least(loss: f64, times: f64) -> f64 {
+    loss / (1.0 + 2.0 / times.max(1.0).sqrt())
+}
+
 /// `TCP_RTO_MIN` (`net/tcp.h`).
 const LEAST_TIME_OUT: Duration = Duration::from_millis(200);
 
@@ -114,5 +120,11 @@ mod tests {
         assert_eq!(Control::named("bbr2"), Control::Bbr);
         assert_eq!(Control::Bbr.rate(1_448, Duration::from_millis(20), 0.01), None);
         assert_eq!(Control::Reno.rate(1_448, Duration::from_millis(20), 0.0), None);
+    }
+
+    #[test]
+    fn few_losses_may_be_many_by_chance() {
+        assert!((at_least(0.001, 4.0) - 0.000_5).abs() < 1e-9);
+        assert!(at_least(0.001, 10_000.0) > 0.000_98);
     }
 }

@@ -7,7 +7,7 @@ use measurement::{Bound, Order, Role, StreamSample, TcpSample, TestRecord};
 
 use super::Case;
 use super::load;
-use super::response::Control;
+use super::response::{Control, at_least};
 use super::transfer;
 use crate::accounts::Flow;
 use crate::evidence::receivers;
@@ -153,7 +153,7 @@ impl Arrivals<'_> {
         let control = self.control();
         let streams = self.receivers.len() as f64;
         let from = control.rate_with_time_outs(segment, trip, lost)?;
-        let to = control.rate(segment, least, lost)?;
+        let to = control.rate(segment, least, at_least(lost, self.sent_again()? as f64))?;
         let (name, each) = (control.name(), transfer::shown(least));
         let arithmetic = format!("{name} with {} of loss each {each}", percent(lost));
         Some(Bound::between(8.0 * streams * from, 8.0 * streams * to, arithmetic))

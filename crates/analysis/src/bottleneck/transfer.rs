@@ -8,7 +8,7 @@ use measurement::units::show_time;
 use measurement::{Bound, Order, Role, TcpSample};
 
 use super::Case;
-use super::response::Control;
+use super::response::{Control, at_least};
 use crate::accounts::Flow;
 use crate::evidence::{HostView, receivers, senders};
 use crate::words::{percent, share};
@@ -132,7 +132,8 @@ impl Transfer<'_> {
         let streams = self.senders.len().max(1) as f64;
         let lost = self.sent_again() * (1.0 - self.spurious());
         let least_rate = control.rate_with_time_outs(segment, trip, lost)?;
-        let most = control.rate(segment, least, lost)?;
+        let times = self.account.retransmitted_segments as f64 * (1.0 - self.spurious());
+        let most = control.rate(segment, least, at_least(lost, times))?;
         let (name, each) = (control.name(), shown(least));
         let arithmetic = format!("{name} with {} of loss each {each}", percent(lost));
         Some(Bound::between(8.0 * streams * least_rate, 8.0 * streams * most, arithmetic))

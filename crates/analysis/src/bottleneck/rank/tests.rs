@@ -544,3 +544,19 @@ fn a_shaper_passes_its_queue_on_while_the_sender_stands_still() {
     assert_eq!(first(163_000_000), RuleId::QdiscLimit);
     assert_eq!(first(400_000_000), RuleId::ProcessStopped);
 }
+
+#[test]
+fn a_bound_by_few_losses_is_wide() {
+    let conclusion = |again, times| {
+        let mut record = test_record::tcp();
+        record.streams[0].congestion = Some("reno".to_owned());
+        test_record::send_again(&mut record, again, 0);
+        let tcp = test_record::sent(&mut record);
+        tcp.bytes_retransmitted = 130_000;
+        (tcp.rtt_micros, tcp.min_rtt_micros) = (10_500, times);
+        judged(&record).conclusion
+    };
+    // 0.1 % of loss each 9.5 ms: 46.9 Mbit/s with Reno, of which 2.1 times as much arrived.
+    assert_eq!(conclusion(90, 9_500), Conclusion::Limited);
+    assert_eq!(conclusion(90_000, 9_500), Conclusion::Undecided);
+}
