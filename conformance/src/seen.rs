@@ -1,4 +1,7 @@
 //! What one end reports of a test, in the same words for every program.
+//!
+//! Its readers of JSON are not those of `report::import`: who checks what linerate writes does not
+//! read it by linerate's own means.
 
 use std::net::IpAddr;
 
