@@ -1,7 +1,7 @@
 //! What one end reports of a test, in the same words for every program.
 //!
-//! Its readers of JSON are not those of `report::import`: who checks what linerate writes does not
-//! read it by linerate's own means.
+//! Results are read from JSON here and not by `report::import`, whose faults would then hide those of
+//! what linerate writes.
 
 use std::net::IpAddr;
 

@@ -55,8 +55,8 @@ pub fn compare(before: &[TestRecord], after: &[TestRecord]) -> Comparison {
 struct Title {
     row: String,
     quantity: Quantity,
-    /// Settings of the plan that its title does not name, where a side has several plans of one title, as a
-    /// sweep has: they are no repetitions. None: each side has one plan, and the change may be in it.
+    /// Settings of the plan that its title does not name, where a side has several plans of one title,
+    /// as a sweep has: they are no repetitions. None: each side has one plan, and the change may be in it.
     settings: Option<String>,
 }
 

@@ -4,11 +4,8 @@
 //! Everything that can be read without privileges is read. What cannot be read becomes a
 //! [`Gap`] with the reason and a remedy.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::sync::OnceLock;
 
-use measurement::host::MemoryModule;
 use measurement::{Gap, Inventory};
 
 use crate::Tree;
@@ -53,7 +50,7 @@ pub fn read_with(tree: &Tree, answers: KernelAnswers) -> (Inventory, Vec<Gap>) {
     let (interfaces, other_namespace) = interfaces::interfaces(tree, &answers.interfaces);
     let (irqs, no_irqs) = irqs::irqs(tree, &interfaces);
     let (settings, refused) = settings::settings(tree);
-    let (lasting, no_options) = Lasting::of(tree, &answers.kernel);
+    let (kernel_options, no_options) = options::options(tree, &answers.kernel);
     let gaps = answers.gaps.into_iter().chain(other_namespace).chain(no_irqs);
     let gaps = gaps.chain(refused).chain(no_options).collect();
     let inventory = Inventory {
@@ -63,42 +60,16 @@ pub fn read_with(tree: &Tree, answers: KernelAnswers) -> (Inventory, Vec<Gap>) {
         model: model(tree, &info),
         boot: tree.value("proc/sys/kernel/random/boot_id"),
         cpus: cpus::cpus(tree, &info, &answers.misaligned),
-        memory: lasting.memory,
+        memory: memory::modules(tree),
         interfaces,
         irqs,
         settings,
         routes: answers.routes,
         services: services::services(tree),
         limits: limits::limits(tree),
-        kernel_options: lasting.kernel_options,
+        kernel_options,
     };
     (inventory, gaps)
-}
-
-/// What stays until a host is started anew, which a process reads once: to decompress the options of
-/// the kernel takes longer than any other part of the inventory.
-#[derive(Clone)]
-struct Lasting {
-    kernel_options: BTreeMap<String, String>,
-    memory: Vec<MemoryModule>,
-}
-
-impl Lasting {
-    /// Of a host whose kernel is of this `release`; and a gap if the kernel publishes no options.
-    fn of(tree: &Tree, release: &str) -> (Self, Option<Gap>) {
-        static OF_THIS_HOST: OnceLock<Lasting> = OnceLock::new();
-        // A capture needs the files themselves.
-        let is_kept = tree.is_live() && !tree.is_recorded();
-        if let Some(lasting) = OF_THIS_HOST.get().filter(|_| is_kept) {
-            return (lasting.clone(), None);
-        }
-        let (kernel_options, no_options) = options::options(tree, release);
-        let lasting = Self { kernel_options, memory: memory::modules(tree) };
-        if is_kept && no_options.is_none() {
-            _ = OF_THIS_HOST.set(lasting.clone());
-        }
-        (lasting, no_options)
-    }
 }
 
 /// The model of the machine: of the board by the device tree, else of the machine by its

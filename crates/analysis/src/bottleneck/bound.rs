@@ -225,7 +225,8 @@ fn flows<'c>(
 const ALL: f64 = 0.90;
 /// Share of the time for which a thread waits.
 const HALF: f64 = 0.5;
-/// Of what a shaper passes, what was in its queue at most where an end stands still again and again.
+/// Largest share of what a shaper passes that was in its queue, where an end stands still again and
+/// again.
 const QUEUED: f64 = 0.10;
 /// So much differ a rate that was configured and what a test made of it.
 const SAME: f64 = 0.03;

@@ -113,8 +113,8 @@ fn is_as_long(limit: &Finding, finding: &Finding) -> bool {
     !are_times || limit.host != finding.host || limit.share * MUCH_LONGER >= finding.share
 }
 
-/// What a finding explains. Loss keeps TCP from sending while it waits for its congestion window, as
-/// far as the sender tells: a finding that explains loss explains that part of the time.
+/// Share of the result that a finding explains. Loss keeps TCP from sending while it waits for its
+/// congestion window, as far as the sender tells: of a finding of loss it is that part of the share.
 fn explained(case: &Case<'_>, finding: &Finding) -> f64 {
     let is_loss = causes::usual_effect(finding.rule) == UsualEffect::Loss;
     let transfers = if is_loss { of_direction(case, finding.direction) } else { Vec::new() };

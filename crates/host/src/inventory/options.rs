@@ -2,17 +2,30 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::sync::OnceLock;
 
 use measurement::Gap;
 
 use crate::Tree;
 
-/// The build options of interest, and a gap if the kernel does not publish them.
+/// The build options of interest, and a gap if the kernel does not publish them. Those of the running
+/// kernel, which do not change, are decompressed once.
 pub(super) fn options(tree: &Tree, release: &str) -> (BTreeMap<String, String>, Option<Gap>) {
-    match text(tree, release) {
-        Some(text) => (read(&text), None),
-        None => (BTreeMap::new(), Some(missing(release))),
+    static RUNNING: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+    // A capture needs the file itself.
+    let is_running = tree.is_live() && !tree.is_recorded();
+    if let Some(options) = RUNNING.get().filter(|_| is_running) {
+        return (options.clone(), None);
     }
+    let Some(text) = text(tree, release) else {
+        return (BTreeMap::new(), Some(missing(release)));
+    };
+    let options = read(&text);
+    if is_running {
+        // Another thread may have read the same.
+        _ = RUNNING.set(options.clone());
+    }
+    (options, None)
 }
 
 /// The configuration of the kernel; none: it does not publish it.

@@ -18,10 +18,15 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn finding(host: &HostView<'_>) -> Option<Found> {
     let throttled = quota::throttled(host)?;
+    let is_long = throttled.severity() == Severity::Limiting;
+    let is_repeated = throttled.times >= REPEATEDLY;
+    if !is_long && !is_repeated {
+        return None;
+    }
     let name = words::host(host.role());
     let (share, stopped) = (throttled.share, show_time(throttled.time));
     let text = format!("cgroup CPU quota throttles linerate on {name}");
-    let is_limit = throttled.severity() == Severity::Limiting && throttled.times >= REPEATEDLY;
+    let is_limit = is_long && is_repeated;
     let found = if is_limit { Found::limit(text) } else { Found::candidate(text) };
     let found = found.at(host.role()).explaining(share).seen(format!(
         "throttled {}, for {stopped} in total, {} of the time",
@@ -43,8 +48,8 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
     })
     .silent(|record| {
         let host = crate::test_record::host(record, &measurement::Role::Peer);
-        crate::test_record::grow(host, counter::CGROUP_THROTTLED, 0);
-        crate::test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 0);
+        crate::test_record::grow(host, counter::CGROUP_THROTTLED, 1);
+        crate::test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 20_000);
     });
 
 #[cfg(test)]
@@ -57,15 +62,16 @@ mod tests {
 
     #[test]
     fn a_quota_that_was_used_up_once_may_limit_and_one_that_is_again_and_again_does() {
-        let certainty = |times| {
+        let certainty = |times, micros| {
             let mut record = test_record::tcp();
             let host = test_record::host(&mut record, &Role::Here);
             test_record::grow(host, counter::CGROUP_THROTTLED, times);
-            test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 340_000);
+            test_record::grow(host, counter::CGROUP_THROTTLED_TIME, micros);
             let test = Test::from_record(&record);
             check(&Case::of_test(&test, &[]))[0].certainty
         };
-        assert_eq!(certainty(1), Certainty::Candidate);
-        assert_eq!(certainty(40), Certainty::Limit);
+        assert_eq!(certainty(1, 340_000), Certainty::Candidate);
+        assert_eq!(certainty(40, 340_000), Certainty::Limit);
+        assert_eq!(certainty(2, 40_000), Certainty::Candidate, "short stops");
     }
 }

@@ -113,7 +113,8 @@ mod tests {
     use crate::bottleneck::{findings, fixture};
     use crate::test_record;
 
-    /// Certainty of the finding on the CPU of a server that reports that its program used `percent` of one.
+    /// Certainty of the finding on the CPU of a server that reports that its program used `percent` of
+    /// one.
     fn of_server(mut record: TestRecord, percent: f64) -> Option<Certainty> {
         record.hosts.truncate(1);
         record.outcome.peer_cpu = Some(CpuUse { total: percent, user: 0.0, system: percent });

@@ -64,7 +64,7 @@ fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
     })
 }
 
-/// What a window allows that moves on once a gap is filled, which takes another round trip.
+/// Bound by a window that moves on once a gap is filled, which takes another round trip.
 fn with_gaps(bound: &Bound) -> Bound {
     let most = bound.to.bits_per_second() as f64;
     let arithmetic = format!("{}, or two where a segment is late", bound.arithmetic);
@@ -237,7 +237,7 @@ const FULL_WITH_GAPS: f64 = 0.4;
 const NOTICED: f64 = 0.10;
 /// From which on it limits. To be calibrated.
 const DECIDES: f64 = 0.25;
-/// Of the bytes that were sent.
+/// Least share of the bytes sent that the kernel of the other end has acknowledged: it took all.
 const ALL: f64 = 0.9;
 /// Windows, against what was under way, that were used up in each round trip.
 const FILLED: f64 = 3.0;

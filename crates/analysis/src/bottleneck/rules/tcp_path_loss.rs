@@ -142,9 +142,9 @@ const REMEDY: &str = "check cables, ports and routers (--observe HOST); if a low
                       loses nothing, it is a shaper";
 /// The models of the response to loss are as near as this.
 const FACTOR: f64 = 2.0;
-/// Of the segments that were sent again.
+/// Least share of the segments sent again that had arrived before.
 const MOST: f64 = 0.5;
-/// Of a bound from and to rates so many times apart.
+/// Ratio of the two rates of a bound from which on it tells little.
 const WIDE: u64 = 100;
 /// Of the bytes. To be calibrated.
 const NOTICED: f64 = 0.001;
