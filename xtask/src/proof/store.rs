@@ -96,9 +96,26 @@ fn fill(workspace: &Workspace, file: &Path, bytes: u64) -> Result<i64> {
 /// As many runs once more, earlier by an hour for each of the first ones.
 const DOUBLE: [&str; 3] = [
     "INSERT INTO run SELECT id + ?1, started_millis - 3600000 * ?1, command, host, peer FROM run",
-    "INSERT INTO row SELECT run + ?1, position, title, quantity, value, stamp, bottleneck FROM row",
+    "INSERT INTO row SELECT run + ?1, position, title, quantity, value, stamp, bottleneck, settings \
+     FROM row",
     "INSERT INTO record SELECT run + ?1, json FROM record",
 ];
 const DIFFERENT: u32 = 240;
 const ROUNDS: u32 = 15;
 const MOST_MILLIS: u32 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_multiplied_with_all_columns() {
+        let folder = std::env::temp_dir().join(format!("linerate-fill-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let runs =
+            fill(&Workspace::find().expect("the workspace"), &folder.join("runs.db"), 8 << 20);
+        fs::remove_dir_all(&folder).expect("removed");
+        let runs = runs.expect("filled");
+        assert!(runs > i64::from(DIFFERENT), "{runs}");
+    }
+}
