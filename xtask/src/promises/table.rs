@@ -1,7 +1,7 @@
 //! docs/promises.md: what came of each promise on one machine, and when.
 //!
-//! A run writes what it ran; what it left out keeps its line, as long as the promise has the same
-//! words and the machine is the same.
+//! A run writes what it ran; what it left out keeps its line, as long as the same task shows the
+//! promise and the machine is the same, also when the promise is worded anew.
 
 use std::fmt::Write;
 
@@ -36,8 +36,9 @@ impl Line {
         }
     }
 
-    fn is_of(&self, promise: &Promise, show: &Show) -> bool {
-        self.promise == promise.text && self.task == task_cell(show)
+    /// The same, of a promise that is worded anew.
+    fn worded(&self, promise: &Promise) -> Self {
+        Self { promise: promise.text.clone(), ..self.clone() }
     }
 }
 
@@ -54,30 +55,69 @@ pub(super) fn task_cell(show: &Show) -> String {
 
 /// The file: `new` before what `earlier` says, if that was measured on the same machine.
 pub(super) fn write(promises: &[Promise], machine: &str, new: &[Line], earlier: &str) -> String {
-    let earlier = if earlier.contains(&machine_line(machine)) { read(earlier) } else { Vec::new() };
+    let is_same = earlier.contains(&machine_line(machine));
+    let known = Known { new, earlier: if is_same { read(earlier) } else { Vec::new() }, promises };
     let mut text = format!("{HEAD}\n{}\n", machine_line(machine));
     let mut section = "";
     for (index, promise) in promises.iter().enumerate() {
         if promise.section != section {
             section = &promise.section;
             let of_section = promises[index..].iter().take_while(|one| one.section == section);
-            _ = write!(text, "\n## {section}\n\n{}", table(of_section, new, &earlier));
+            _ = write!(text, "\n## {section}\n\n{}", table(of_section, &known));
         }
     }
     text
 }
 
-fn table<'a>(promises: impl Iterator<Item = &'a Promise>, new: &[Line], earlier: &[Line]) -> Table {
+fn table<'a>(promises: impl Iterator<Item = &'a Promise>, known: &Known<'_>) -> Table {
     let mut table = Table::new(COLUMNS.map(|name| (name, Align::Left)));
     for promise in promises {
         for show in &promise.shown_by {
-            let known =
-                || new.iter().chain(earlier).find(|line| line.is_of(promise, show)).cloned();
-            let line = known().unwrap_or_else(|| Line::unknown(promise, show));
+            let line = known.line(promise, show);
             table.push([line.promise, line.task, line.result, line.against, line.date]);
         }
     }
     table
+}
+
+/// What is known of the promises.
+struct Known<'a> {
+    /// What this run says.
+    new: &'a [Line],
+    /// What the file says.
+    earlier: Vec<Line>,
+    promises: &'a [Promise],
+}
+
+impl Known<'_> {
+    /// What came of a promise by a task: by its words, or else by the task alone.
+    fn line(&self, promise: &Promise, show: &Show) -> Line {
+        let task = task_cell(show);
+        let of_task = |line: &&Line| line.task == task;
+        let all = self.new.iter().chain(&self.earlier).filter(of_task);
+        let same = all.clone().find(|line| line.promise == promise.text).cloned();
+        let other = || self.before(promise, &task).map(|line| line.worded(promise));
+        same.or_else(other).unwrap_or_else(|| Line::unknown(promise, show))
+    }
+
+    /// The line of a promise before it was worded anew: one of its task that is of no promise now.
+    /// If the task shows several such promises, the one that begins with the same words.
+    fn before(&self, promise: &Promise, task: &str) -> Option<&Line> {
+        let has_line =
+            |text: &str| self.earlier.iter().any(|line| line.task == task && line.promise == text);
+        let is_left = |line: &&Line| self.promises.iter().all(|one| one.text != line.promise);
+        let left = || self.earlier.iter().filter(|line| line.task == task).filter(is_left);
+        let shows = |one: &&Promise| one.shown_by.iter().any(|show| task_cell(show) == task);
+        let new = self.promises.iter().filter(shows).filter(|one| !has_line(&one.text)).count();
+        if (left().count(), new) == (1, 1) {
+            return left().next();
+        }
+        left().find(|line| opening(&line.promise) == opening(&promise.text))
+    }
+}
+
+fn opening(text: &str) -> Vec<&str> {
+    text.split_whitespace().take(OPENING).collect()
 }
 
 /// The lines of a file that [`write()`] wrote.
@@ -99,6 +139,8 @@ const HEAD: &str = "# What came of each promise\n\n\
     `cargo xtask promises --write` writes this file: one line for each promise of\n\
     [SPECIFICATION.md](../SPECIFICATION.md) and task that shows it. A task that was not run keeps its\n\
     line; on another machine the file begins anew.\n";
+/// How many words tell promises of one task apart.
+const OPENING: usize = 4;
 const COLUMNS: [&str; 5] = ["promise", "task", "result", "against", "date"];
 
 #[cfg(test)]
@@ -139,14 +181,31 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_another_promise() {
+    fn a_promise_that_is_worded_anew_keeps_the_line_of_its_task() {
+        let first = specification::read(SPECIFICATION);
+        let file = write(&first, "m", &[line("one", "`cargo xtask static`", "kept: 4")], "");
+        let anew = specification::read(&SPECIFICATION.replace("| one |", "| one and a half |"));
+        let file = write(&anew, "m", &[], &file);
+        assert!(file.contains("| one and a half | `cargo xtask static` | kept: 4 |"), "{file}");
+        let other = specification::read(&SPECIFICATION.replace("static", "web"));
+        assert!(!write(&other, "m", &[], &file).contains("kept"), "the task is another one");
+    }
+
+    #[test]
+    fn of_promises_of_one_task_that_are_worded_anew_the_opening_tells_which() {
+        const BEFORE: &str = "## A\n| a b c d 1 | `crates/a/tests` |\n| e | `crates/a/tests` |\n";
         let file = write(
-            &specification::read(SPECIFICATION),
+            &specification::read(BEFORE),
             "m",
-            &[line("one", "`cargo xtask static`", "kept")],
+            &[
+                line("a b c d 1", "`crates/a/tests`", "kept: 1"),
+                line("e", "`crates/a/tests`", "kept: 2"),
+            ],
             "",
         );
-        let promises = specification::read(&SPECIFICATION.replace("| one |", "| one and a half |"));
-        assert!(!write(&promises, "m", &[], &file).contains("| kept |"));
+        let anew = BEFORE.replace("d 1", "d 2").replace("| e |", "| f |");
+        let file = write(&specification::read(&anew), "m", &[], &file);
+        assert!(file.contains("| a b c d 2 | `crates/a/tests` | kept: 1 |"), "{file}");
+        assert!(file.contains("| f | `crates/a/tests` | not run |"), "{file}");
     }
 }
