@@ -2,8 +2,9 @@
 //! into it as JSON (`html/page.rs`), and `web/` has the program that draws it. What is computed from
 //! several records is an argument.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
+use flate2::read::ZlibDecoder;
 use measurement::{Comparison, LoadCurve, RecordSet, SearchRecord, json};
 
 mod command;
@@ -40,14 +41,22 @@ pub struct Report<'a> {
 /// # Errors
 /// An error of writing to `out`.
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let (before, after) = SHELL.split_once(PLACE).unwrap_or((SHELL, ""));
+    let shell = shell()?;
+    let (before, after) = shell.split_once(PLACE).unwrap_or((&shell, ""));
     out.write_all(before.as_bytes())?;
     json::write(&page::Page::new(report), &mut Embedded(&mut *out))?;
     out.write_all(after.as_bytes())
 }
 
-/// The page without data, as `cargo xtask web` builds it.
-const SHELL: &str = include_str!("html/shell.html");
+/// The page without data.
+fn shell() -> io::Result<String> {
+    let mut shell = String::new();
+    ZlibDecoder::new(SHELL).read_to_string(&mut shell)?;
+    Ok(shell)
+}
+
+/// `html/shell.html`, which `cargo xtask web` builds, as `build.rs` compresses it.
+const SHELL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shell.html.zlib"));
 /// Where its data go.
 const PLACE: &str = "<!--data-->";
 
@@ -74,9 +83,11 @@ mod tests {
 
     #[test]
     fn the_page_without_data_is_small_and_has_one_place_for_them() {
-        assert!(SHELL.len() <= 400_000, "{} bytes", SHELL.len());
-        assert_eq!(SHELL.matches(PLACE).count(), 1);
-        assert!(SHELL.contains("default-src 'none'"));
+        let shell = shell().expect("it was compressed here");
+        assert!(shell.len() <= 400_000, "{} bytes", shell.len());
+        assert_eq!(shell.matches(PLACE).count(), 1);
+        assert!(shell.contains("default-src 'none'"));
+        assert_eq!(shell, include_str!("html/shell.html"));
     }
 
     #[test]
@@ -103,6 +114,7 @@ mod tests {
         let data: serde_json::Value = serde_json::from_str(data(&page)).expect("JSON");
         let notes = data["tests"][0]["notes"].as_array().expect("notes");
         assert!(notes.iter().any(|note| note == evil), "{notes:?}");
-        assert_eq!(page.matches("</script>").count(), SHELL.matches("</script>").count());
+        let shell = shell().expect("it was compressed here");
+        assert_eq!(page.matches("</script>").count(), shell.matches("</script>").count());
     }
 }
