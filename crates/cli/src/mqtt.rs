@@ -1,15 +1,18 @@
 //! Publishes messages to a broker of MQTT 3.1.1, each of them confirmed (QoS 1), over plain TCP.
 
+mod connection;
+
+use std::collections::HashSet;
 use std::env;
 use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
+use linux::clock;
 use report::export::mqtt::Message;
-use rumqttc::{
-    Client, ConnectReturnCode, Connection, ConnectionError, Event, MqttOptions, Outgoing, Packet,
-    QoS,
-};
+use rumqttc::{Connect, ConnectReturnCode};
+
+use connection::{Connection, Failure};
 
 /// A broker, and the begin of the topics there: `mqtt://nas@10.0.0.9:1883/net`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,69 +85,75 @@ impl Broker {
     pub(crate) fn publish(&self, messages: Vec<Message>) -> anyhow::Result<()> {
         let failed =
             |reason: String| anyhow!("cannot publish to {}:{}: {reason}", self.host, self.port);
-        let count = messages.len();
-        let (client, mut connection) = Client::new(self.options(), count + 1);
-        for Message { topic, payload } in messages {
-            client
-                .try_publish(topic, QoS::AtLeastOnce, true, payload)
-                .map_err(|error| failed(error.to_string()))?;
-        }
-        confirmed(&mut connection, count).map_err(|error| failed(error.to_string()))?;
-        // All is there; a broker that does not take leave is no error.
-        if client.try_disconnect().is_ok() {
-            while let Ok(Ok(event)) = connection.recv_timeout(LEAVE) {
-                if event == Event::Outgoing(Outgoing::Disconnect) {
-                    break;
+        let (count, end) = (messages.len(), clock::monotonic() + PATIENCE);
+        let place = (self.host.as_str(), self.port);
+        let mut connection = Connection::open(place, &self.connect(), end)
+            .map_err(|failure| failed(reason(&failure)))?;
+        let mut confirmed = 0;
+        publish(&mut connection, messages, &mut confirmed).map_err(|failure| {
+            failed(match failure {
+                Failure::TimedOut => {
+                    format!(
+                        "it confirmed {confirmed} of {count} messages in {} s",
+                        PATIENCE.as_secs()
+                    )
                 }
-            }
-        }
+                failure => reason(&failure),
+            })
+        })?;
+        connection.close();
         Ok(())
     }
 
-    fn options(&self) -> MqttOptions {
-        let name = format!("linerate-{}", std::process::id());
-        let mut options = MqttOptions::new(name, &self.host, self.port);
-        options.set_max_packet_size(MOST_RECEIVED, MOST_SENT);
+    fn connect(&self) -> Connect {
+        let mut connect = Connect::new(format!("linerate-{}", std::process::id()));
         if let Some(user) = &self.user {
-            options.set_credentials(user, env::var(PASSWORD).unwrap_or_default());
+            connect.set_login(user, env::var(PASSWORD).unwrap_or_default());
         }
-        options
+        connect
     }
 }
 
-/// Waits until the broker has confirmed so many messages.
-fn confirmed(connection: &mut Connection, count: usize) -> anyhow::Result<()> {
-    let end = linux::clock::monotonic() + PATIENCE;
-    let mut left = count;
-    while left > 0 {
-        let wait = end.saturating_sub(linux::clock::monotonic());
-        match connection.recv_timeout(wait) {
-            Ok(Ok(Event::Incoming(Packet::PubAck(_)))) => left -= 1,
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => bail!("{}", reason(&error)),
-            Err(_) => bail!(
-                "it confirmed {} of {count} messages in {} s",
-                count - left,
-                PATIENCE.as_secs()
-            ),
+/// Publishes messages, and counts those that the broker has confirmed.
+fn publish(
+    connection: &mut Connection,
+    messages: Vec<Message>,
+    confirmed: &mut usize,
+) -> Result<(), Failure> {
+    let mut unconfirmed = HashSet::new();
+    for (message, id) in messages.into_iter().zip((1..=u16::MAX).cycle()) {
+        if unconfirmed.len() == MOST_UNCONFIRMED {
+            connection.confirm(&mut unconfirmed)?;
+            *confirmed += 1;
         }
+        connection.publish(id, message)?;
+        unconfirmed.insert(id);
+    }
+    while !unconfirmed.is_empty() {
+        connection.confirm(&mut unconfirmed)?;
+        *confirmed += 1;
     }
     Ok(())
 }
 
-fn reason(error: &ConnectionError) -> String {
-    match error {
-        ConnectionError::Io(error) => session::reason(error),
-        ConnectionError::ConnectionRefused(
+fn reason(failure: &Failure) -> String {
+    match failure {
+        Failure::Io(error) => session::reason(error),
+        Failure::TimedOut => "it does not answer".to_owned(),
+        Failure::Refused(
             ConnectReturnCode::BadUserNamePassword | ConnectReturnCode::NotAuthorized,
         ) => format!("it refused the user or the password: mqtt://USER@HOST, and {PASSWORD}"),
-        ConnectionError::NetworkTimeout | ConnectionError::FlushTimeout => {
-            "it does not answer".to_owned()
-        }
-        ConnectionError::MqttState(_) | ConnectionError::NotConnAck(_) => {
-            "it does not speak MQTT 3.1.1: check host and port".to_owned()
-        }
-        error => error.to_string(),
+        Failure::Refused(code) => format!("it refused the connection: {}", refusal(*code)),
+        Failure::Protocol => "it does not speak MQTT 3.1.1: check host and port".to_owned(),
+    }
+}
+
+/// In the words of MQTT 3.1.1, table 3.1.
+const fn refusal(code: ConnectReturnCode) -> &'static str {
+    match code {
+        ConnectReturnCode::RefusedProtocolVersion => "unacceptable protocol version",
+        ConnectReturnCode::BadClientId => "identifier rejected",
+        _ => "server unavailable",
     }
 }
 
@@ -158,10 +167,8 @@ const TOPIC: &str = "linerate";
 const LONGEST_TOPIC: usize = 256;
 /// For all messages together.
 const PATIENCE: Duration = Duration::from_secs(10);
-const LEAVE: Duration = Duration::from_secs(1);
-/// Bytes of a packet: a broker confirms, and has nothing else to say.
-const MOST_RECEIVED: usize = 4_096;
-const MOST_SENT: usize = 1 << 20;
+/// Messages that a broker has not confirmed yet: far fewer than there are identifiers.
+const MOST_UNCONFIRMED: usize = 100;
 
 #[cfg(test)]
 mod tests {
