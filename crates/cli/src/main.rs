@@ -18,6 +18,7 @@ mod http;
 mod intervals;
 mod lines;
 mod metrics;
+mod moving_line;
 #[cfg(feature = "mqtt")]
 mod mqtt;
 mod output;

@@ -4,7 +4,6 @@
 use std::time::{Duration, Instant};
 
 use campaign::{Event, Monitor, Purpose, Task};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measurement::record::StreamRecord;
 use measurement::units::group_thousands;
 use measurement::{ByteSize, Course, End, Peer, TestPlan, TestRecord, Transport};
@@ -13,6 +12,7 @@ use report::screen::{self, Moved};
 use session::{Glimpse, Place};
 
 use crate::intervals::interval;
+use crate::moving_line::MovingLine;
 use crate::rows::Rows;
 use crate::{charset, terminal};
 
@@ -112,21 +112,21 @@ impl Monitor for Progress {
                 let Some(bar) = &mut self.current else { return };
                 bar.show(event);
                 if let Some(rows) = self.rows.as_mut().filter(|_| bar.is_result) {
-                    bar.bar.suspend(|| rows.show(event));
+                    bar.line.suspend(|| rows.show(event));
                 }
             }
         }
     }
 
     fn glimpses_every(&self) -> Option<Duration> {
-        let moves = self.current.as_ref().is_some_and(|one| !one.bar.is_hidden());
+        let moves = self.current.as_ref().is_some_and(|one| !one.line.is_hidden());
         moves.then_some(GLIMPSES)
     }
 }
 
 /// The line of one test.
 struct TestBar {
-    bar: ProgressBar,
+    line: MovingLine,
     title: String,
     place: String,
     detail: Detail,
@@ -146,14 +146,9 @@ struct TestBar {
 
 impl TestBar {
     fn new(task: &Task, place: String, detail: Detail, unit: UnitFormat) -> Self {
-        let visible = detail != Detail::Quiet && terminal::can_move();
-        let target =
-            if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("{msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        let line = MovingLine::new(detail == Detail::Quiet);
         let title = task.title();
-        bar.set_message(format!("  {title}: connecting"));
+        line.show(format!("  {title}: connecting"));
         let plan = &task.row.plan;
         let whole = match plan.end {
             End::Time(time) => Some(plan.omit + time),
@@ -167,7 +162,7 @@ impl TestBar {
         let memory =
             plan.has_many_streams().then(|| (plan.streams_in_all(), session::stream_memory(plan)));
         Self {
-            bar,
+            line,
             title,
             place,
             detail,
@@ -212,7 +207,7 @@ impl TestBar {
     /// Prints a line if intervals are shown.
     fn say(&self, line: &str) {
         if self.detail == Detail::Intervals {
-            self.bar.suspend(|| eprintln(&format!("{}  {line}", self.title)));
+            self.line.suspend(|| eprintln(&format!("{}  {line}", self.title)));
         }
     }
 
@@ -220,11 +215,11 @@ impl TestBar {
         let tests = if place.ahead == 1 { "1 test" } else { &format!("{} tests", place.ahead) };
         let message = format!("{}: waiting for {tests} before this one", self.title);
         // Where no line moves it is printed once.
-        if self.bar.is_hidden() && self.detail != Detail::Quiet && !self.waits {
+        if self.line.is_hidden() && self.detail != Detail::Quiet && !self.waits {
             eprintln(&format!("{message} ({} runs tests in turn)", server.address));
         }
         self.waits = true;
-        self.bar.set_message(format!("  {message}"));
+        self.line.show(format!("  {message}"));
     }
 
     /// Memory that many streams take, before they are opened.
@@ -237,7 +232,7 @@ impl TestBar {
 
     fn show_opening(&self, open: u32, of: u32) {
         let (open, of) = (group_thousands(open.into()), group_thousands(of.into()));
-        self.bar.set_message(format!("  {}: {open} of {of} streams are open", self.title));
+        self.line.show(format!("  {}: {open} of {of} streams are open", self.title));
     }
 
     fn show_streams(&self, streams: &[StreamRecord]) {
@@ -260,7 +255,7 @@ impl TestBar {
 
     fn draw(&self) {
         let (width, unicode) = (terminal::width_of_errors(), charset::has_unicode());
-        self.bar.set_message(self.course.line(width, &self.place, unicode));
+        self.line.show(self.course.line(width, &self.place, unicode));
     }
 
     fn show_course(&mut self, course: &Course<'_>) {
@@ -272,16 +267,10 @@ impl TestBar {
                 let (from, to) = (last.from.as_secs_f64(), last.to.as_secs_f64());
                 let omitted = if last.omitted { " (omitted)" } else { "" };
                 let line = format!("{} {from:7.2}-{to:.2} s  {text}{omitted}", self.title);
-                self.bar.suspend(|| eprintln(&line));
+                self.line.suspend(|| eprintln(&line));
             }
         }
         self.shown = intervals.iter().map(|direction| direction.intervals.len()).max().unwrap_or(0);
-    }
-}
-
-impl Drop for TestBar {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Context;
 use campaign::search::{Throughput, Trial};
 use campaign::{Next, Results, Runner, Search, SearchLimits};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::record::RunError;
@@ -19,6 +18,7 @@ use report::search::Curve;
 
 use crate::exit::UsageError;
 use crate::flags::SearchFlags;
+use crate::moving_line::MovingLine;
 use crate::{exit, history, output, terminal};
 
 pub(crate) fn run(flags: &SearchFlags) -> anyhow::Result<ExitCode> {
@@ -35,7 +35,7 @@ pub(crate) fn run(flags: &SearchFlags) -> anyhow::Result<ExitCode> {
     let mut monitor = ();
     let mut runner = Runner::new(request, Some(&interrupts), &mut monitor);
     let results = runner.search(&mut shown);
-    shown.bar.finish_and_clear();
+    shown.line.clear();
     finish(flags, format, &shown.search, &results)
 }
 
@@ -114,7 +114,7 @@ fn limits(flags: &SearchFlags) -> SearchLimits {
 /// A search that shows its trials while they run.
 struct Shown {
     search: Throughput,
-    bar: ProgressBar,
+    line: MovingLine,
     form: Form,
     is_verbose: bool,
     budget: Duration,
@@ -123,15 +123,10 @@ struct Shown {
 
 impl Shown {
     fn new(search: Throughput, form: Form, flags: &SearchFlags) -> Self {
-        let is_visible = !flags.output.quiet && terminal::can_move();
-        let target =
-            if is_visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("{msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        bar.set_message("  search: connecting");
+        let line = MovingLine::new(flags.output.quiet);
+        line.show("  search: connecting".to_owned());
         let (is_verbose, budget) = (flags.output.verbose, flags.goals.budget);
-        Self { search, bar, form, is_verbose, budget, printed: 0 }
+        Self { search, line, form, is_verbose, budget, printed: 0 }
     }
 
     /// The trials that have ended since the last look.
@@ -142,7 +137,7 @@ impl Shown {
                 let number = u32::try_from(number).unwrap_or(u32::MAX);
                 print_line(&SearchEvent::Trial { number, trial: *trial });
             } else if self.is_verbose {
-                self.bar.suspend(|| say(&report::search::line(trial)));
+                self.line.suspend(|| say(&report::search::line(trial)));
             }
         }
         self.printed = trials.len();
@@ -158,7 +153,7 @@ impl Shown {
             format!(", so far {} to {}", rate(result.lower), rate(result.upper))
         });
         let bounds = bounds.unwrap_or_default();
-        self.bar.set_message(format!(
+        self.line.show(format!(
             "  trial {}: {load}{bounds}   at most {left:.0} s left",
             self.printed + 1
         ));
