@@ -5,6 +5,9 @@ use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use time::UtcDateTime;
+use time::format_description::well_known::Rfc3339;
+
 /// Time since the epoch of `CLOCK_MONOTONIC` (clock_gettime(2)).
 pub fn monotonic() -> Duration {
     ask(libc::CLOCK_MONOTONIC)
@@ -46,7 +49,9 @@ pub(crate) fn span(time: &libc::timespec) -> Duration {
 /// The current time in UTC in the form of RFC 3339, to the second.
 pub fn utc_rfc3339() -> String {
     let seconds = i64::try_from(realtime_millis() / 1000).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::MAX).to_string()
+    // It ends with the year 9999, as RFC 3339 does.
+    let now = UtcDateTime::from_unix_timestamp(seconds);
+    now.ok().and_then(|now| now.format(&Rfc3339).ok()).unwrap_or_else(|| LATEST.to_owned())
 }
 
 /// Milliseconds since the Unix epoch (`CLOCK_REALTIME`, clock_gettime(2)).
@@ -70,6 +75,9 @@ pub fn local_time(format: &str) -> String {
     };
     String::from_utf8_lossy(&text[..length]).into_owned()
 }
+
+/// The last second that RFC 3339 can write.
+const LATEST: &str = "9999-12-31T23:59:59Z";
 
 #[cfg(test)]
 mod tests {

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use jiff::Timestamp;
 use measurement::comparison::{Change, Versions};
 use measurement::host::is_shown;
 use measurement::{Run, RunRow, Stamp, json};
 use serde::Serialize;
+use time::UtcDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::comparison::{percent_of, shown_interval};
@@ -135,12 +136,13 @@ pub fn named(run: &Run) -> String {
 
 /// Number, time, hosts and labels.
 fn head(run: &Run) -> [String; 4] {
-    let when = Timestamp::from_millisecond(run.started_millis).unwrap_or_default();
+    let when = UtcDateTime::from_unix_timestamp(run.started_millis.div_euclid(1_000));
+    let when = when.ok().and_then(|when| when.format(&Rfc3339).ok()).unwrap_or_default();
     let when = if run.command == IMPORT {
         // What is known is when it was added.
         "unknown".to_owned()
     } else {
-        when.to_string().replace('T', " ").chars().take(MINUTES).collect()
+        when.replace('T', " ").chars().take(MINUTES).collect()
     };
     let between = match (run.host.as_str(), run.peer.as_str()) {
         ("", peer) => peer.to_owned(),

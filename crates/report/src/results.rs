@@ -3,10 +3,11 @@
 
 use std::net::SocketAddr;
 
-use jiff::Timestamp;
 use measurement::outcome::Ending;
 use measurement::record::DirectionIntervals;
 use measurement::{Direction, DirectionOutcome, End, RoundTrips, TestRecord};
+use time::UtcDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use crate::runs;
 
@@ -55,7 +56,7 @@ impl<'a> ResultRow<'a> {
     }
 
     /// Start of the test. None: not known.
-    pub(crate) fn started(&self) -> Option<Timestamp> {
+    pub(crate) fn started(&self) -> Option<UtcDateTime> {
         started(self.record)
     }
 
@@ -115,6 +116,6 @@ fn address(socket: Option<SocketAddr>) -> Option<String> {
 }
 
 /// Start of a test. None: not known.
-pub(crate) fn started(record: &TestRecord) -> Option<Timestamp> {
-    record.environment.as_ref()?.started_at.parse().ok()
+pub(crate) fn started(record: &TestRecord) -> Option<UtcDateTime> {
+    UtcDateTime::parse(&record.environment.as_ref()?.started_at, &Rfc3339).ok()
 }

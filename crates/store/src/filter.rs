@@ -4,9 +4,10 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use measurement::host::is_shown;
 use rusqlite::types::Value;
+use time::UtcDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// A label of a run: `name=value`, or `name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,10 +139,16 @@ impl FromStr for Since {
         if let Some(days) = days {
             return Ok(Self::Ago(Duration::from_secs(u64::from(days) * SECONDS_OF_A_DAY)));
         }
-        let instant = text.parse().or_else(|_| format!("{text}T00:00:00Z").parse::<Timestamp>());
-        let millis = instant.map(|instant| Self::At(instant.as_millisecond()));
-        millis.map_err(|_| format!("'{text}' is no time: type 2026-11-01, or 7d"))
+        let instant = millis(text).or_else(|| millis(&format!("{text}T00:00:00Z")));
+        let wrong = || format!("'{text}' is no time: type 2026-11-01, or 7d");
+        instant.map(Self::At).ok_or_else(wrong)
     }
+}
+
+/// An instant of RFC 3339 in milliseconds since the Unix epoch.
+pub(crate) fn millis(text: &str) -> Option<i64> {
+    let instant = UtcDateTime::parse(text, &Rfc3339).ok()?;
+    i64::try_from(instant.unix_timestamp_nanos().div_euclid(1_000_000)).ok()
 }
 
 /// Characters of a tag at most, name and value: it is a cell of a table.
@@ -158,6 +165,7 @@ mod tests {
         assert_eq!(at("1d"), Ok(86_400_000_000 - 86_400_000));
         assert_eq!(at("1970-01-02"), Ok(86_400_000));
         assert_eq!(at("1970-01-01T00:00:01Z"), Ok(1_000));
+        assert_eq!(at("1970-01-01T02:00:01.5+02:00"), Ok(1_500));
         for wrong in ["", "d", "yesterday", "2026-13-01", "-1d"] {
             assert!(at(wrong).is_err(), "{wrong}");
         }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
 use measurement::host::Interface;
 use measurement::record::Source;
 use measurement::{Conclusion, HostEvidence, RecordSet, Role, RunRow, TestRecord};
 
+use crate::filter::millis;
 use crate::run::About;
 
 /// A run as the tables have it.
@@ -68,8 +68,7 @@ fn tags(set: &RecordSet) -> Vec<(String, String)> {
 }
 
 fn started_millis(record: &TestRecord) -> Option<i64> {
-    let started: Timestamp = record.environment.as_ref()?.started_at.parse().ok()?;
-    Some(started.as_millisecond())
+    millis(&record.environment.as_ref()?.started_at)
 }
 
 fn host(record: &TestRecord) -> KeptHost {

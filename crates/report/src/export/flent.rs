@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use jiff::Timestamp;
 use measurement::RecordSet;
 use serde_json::{Map, Value, json};
+use time::UtcDateTime;
 
 use super::{Audience, Export};
 use crate::results::{self, ResultRow};
@@ -53,7 +53,7 @@ fn data_file(rows: &[ResultRow<'_>]) -> Value {
     let count = (length / step).ceil().max(1.0);
     let steps = (1..=u32::MAX).map(f64::from).take_while(|number| *number <= count);
     let times: Vec<_> = steps.map(|number| number * step).collect();
-    let begin = rows.first().and_then(ResultRow::started).map(Timestamp::as_second);
+    let begin = rows.first().and_then(ResultRow::started).map(UtcDateTime::unix_timestamp);
     let begin = begin.unwrap_or_default() as f64;
     let named = |value: &dyn Fn(&Series) -> Value| {
         all.iter().map(|one| (one.name.clone(), value(one))).collect::<Map<_, _>>()
@@ -76,8 +76,9 @@ fn metadata(rows: &[ResultRow<'_>], all: &[Series], (length, step): (f64, f64)) 
         _ => "ping",
     };
     let first = rows.first();
-    let started = first.and_then(ResultRow::started).unwrap_or_default();
-    let time = started.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
+    let started = first.and_then(ResultRow::started).unwrap_or(UtcDateTime::UNIX_EPOCH);
+    let (hour, minute, second, micros) = started.time().as_hms_micro();
+    let time = format!("{}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z", started.date());
     let here = first.and_then(|row| row.record.environment.as_ref());
     let unit = |one: &Series| {
         let unit = match one.kind {

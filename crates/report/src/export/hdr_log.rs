@@ -4,8 +4,8 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use jiff::Timestamp;
 use measurement::{RecordSet, RoundTrips};
+use time::UtcDateTime;
 
 use super::{Audience, Export};
 use crate::results::{self, ResultRow};
@@ -55,7 +55,7 @@ impl Export for HdrLog {
 }
 
 fn since_epoch(row: &ResultRow<'_>) -> Option<Duration> {
-    Duration::try_from(row.started()?.duration_since(Timestamp::UNIX_EPOCH)).ok()
+    Duration::try_from(row.started()? - UtcDateTime::UNIX_EPOCH).ok()
 }
 
 /// The distributions of a result, each with its tag.

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use jiff::Timestamp;
 use measurement::RecordSet;
+use time::UtcDateTime;
 
 use super::{Audience, Export};
 use crate::results::{self, ResultRow};
@@ -30,7 +30,7 @@ impl Export for Influx {
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         for row in results::rows(&records.records) {
             let tags = tags(&row);
-            let started = row.started().map(Timestamp::as_nanosecond);
+            let started = row.started().map(UtcDateTime::unix_timestamp_nanos);
             write_point(out, ("linerate_test", &tags), &fields(&row), started)?;
             for interval in row.intervals().iter().flat_map(|one| &one.intervals) {
                 let fields = [

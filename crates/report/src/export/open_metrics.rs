@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use jiff::Timestamp;
 use measurement::{DirectionOutcome, RecordSet, RoundTrips, Stamp};
+use time::UtcDateTime;
 
 use super::{Audience, Export};
 use crate::results::{self, ResultRow};
@@ -103,7 +103,9 @@ const FAMILIES: &[Family] = &[
         unit: "seconds",
         kind: "gauge",
         help: "When the test started, since the epoch.",
-        samples: |family, row| family.value(row, row.result.started().map(Timestamp::as_second)),
+        samples: |family, row| {
+            family.value(row, row.result.started().map(UtcDateTime::unix_timestamp))
+        },
     },
     Family {
         name: "linerate_test_rate_bits_per_second",

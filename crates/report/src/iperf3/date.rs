@@ -1,16 +1,27 @@
 //! Formats an instant as RFC 1123 (5.2.14) writes it, in GMT; RFC 9110 (5.6.7) calls it an HTTP date.
 
-use jiff::Timestamp;
-use jiff::fmt::rfc2822::DateTimePrinter;
+use time::UtcDateTime;
 
 /// `millis` after 1970 as `Sat, 21 Nov 2026 23:45:23 GMT`; what is later than the year 9999
 /// is its end.
 pub(super) fn rfc1123(millis: u64) -> String {
-    let millis = i64::try_from(millis).unwrap_or(i64::MAX);
-    let time = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX);
-    // Only years before 0 cannot be written.
-    DateTimePrinter::new().timestamp_to_rfc9110_string(&time).unwrap_or_default()
+    let seconds = i64::try_from(millis / 1_000).unwrap_or(i64::MAX);
+    let time = UtcDateTime::from_unix_timestamp(seconds).unwrap_or(UtcDateTime::MAX);
+    let name = |text: String| text.chars().take(NAME).collect::<String>();
+    format!(
+        "{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT",
+        name(time.weekday().to_string()),
+        time.day(),
+        name(time.month().to_string()),
+        time.year(),
+        time.hour(),
+        time.minute(),
+        time.second()
+    )
 }
+
+/// Letters of the name of a day or a month, in English.
+const NAME: usize = 3;
 
 #[cfg(test)]
 mod tests {
