@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use measurement::verdict::{Cost, CpuWork, Work};
 use measurement::{
-    Attribution, BitRate, DirectionOutcome, HostEvidence, Profile, Role, TestRecord,
+    Attribution, BitRate, DirectionOutcome, HostEvidence, IntoMap, Profile, Role, TestRecord,
 };
 
 use crate::evidence::HostView;
@@ -69,7 +69,7 @@ fn attribution(
         source: profile.source.clone(),
         samples: shares.busy,
         labelled: tidy(shares.labelled()),
-        work: shares.work().into_iter().map(|(work, share)| (work, cost(share))).collect(),
+        work: shares.work().into_iter().map(|(work, share)| (work, cost(share))).into_map(),
         cpus: Vec::new(),
         what_if: Vec::new(),
     }
@@ -81,7 +81,7 @@ fn tidy(number: f64) -> f64 {
 }
 
 fn tidy_cpu(cpu: CpuWork) -> CpuWork {
-    let work = cpu.work.into_iter().map(|(work, share)| (work, tidy(share))).collect();
+    let work = cpu.work.into_iter().map(|(work, share)| (work, tidy(share))).into_map();
     CpuWork { busy: tidy(cpu.busy), work, ..cpu }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use measurement::plan::PlanDraft;
-use measurement::{BitRate, End, RuleId, StreamOptions, TestPlan, TestRecord, Transport};
+use measurement::{BitRate, End, IntoMap, RuleId, StreamOptions, TestPlan, TestRecord, Transport};
 
 use crate::bottleneck::{self, deciding::ANOTHER_HOST};
 use crate::rows::small_packets_pass::nothing_arrived;
@@ -72,7 +72,7 @@ fn in_words(records: &[TestRecord]) -> BTreeMap<usize, String> {
     let rows = rows(records);
     let told =
         rows.iter().filter(|row| !row.is_undecided() || !bottleneck::lacks_evidence(row.test));
-    told.filter_map(|row| Some((row.record, sentence(row, &of_row(row, &rows)?)))).collect()
+    told.filter_map(|row| Some((row.record, sentence(row, &of_row(row, &rows)?)))).into_map()
 }
 
 fn sentence(row: &Row<'_>, decides: &Deciding) -> String {

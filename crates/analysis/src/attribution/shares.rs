@@ -4,7 +4,7 @@ use measurement::host::{EachCounter, counter};
 use std::collections::BTreeMap;
 
 use measurement::verdict::{CpuWork, Work};
-use measurement::{Profile, Task};
+use measurement::{IntoMap, Profile, Task};
 
 use super::Parts;
 use super::symbols::Symbols;
@@ -71,7 +71,7 @@ impl Shares {
         let of = |(cpu, counts): (&u32, &Counts)| {
             let busy = self.busy_share(*cpu, counts, host)?;
             let busy_work = counts.work.iter().filter(|(work, _)| **work != Work::Idle);
-            let work = parts(&busy_work.map(|(work, count)| (*work, *count)).collect());
+            let work = parts(&busy_work.map(|(work, count)| (*work, *count)).into_map());
             Some(CpuWork { cpu: *cpu, busy, work })
         };
         self.cpus.iter().filter_map(of).collect()
@@ -131,7 +131,7 @@ fn total(counts: impl Iterator<Item = u64>) -> u64 {
 
 fn parts(counts: &BTreeMap<Work, u64>) -> Parts {
     let all = total(counts.values().copied());
-    counts.iter().map(|(work, count)| (*work, *count as f64 / (all as f64).max(1.0))).collect()
+    counts.iter().map(|(work, count)| (*work, *count as f64 / (all as f64).max(1.0))).into_map()
 }
 
 /// Counters of a CPU that does something (`/proc/stat`, proc(5)).

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use measurement::host::{Family, counter};
 use measurement::profile::ProfileSource;
-use measurement::{Attribution, Order, ProfileRow, Role, Task, Work};
+use measurement::{Attribution, IntoMap, Order, ProfileRow, Role, Task, Work};
 
 use super::case::cpu;
 use super::{Case, Found};
@@ -258,7 +258,7 @@ fn attribution<'a>(case: &Case<'a>, host: &HostView<'_>) -> Option<&'a Attributi
 fn work(attribution: &Attribution, cpu: Option<u32>) -> BTreeMap<Work, f64> {
     let own = attribution.cpus.iter().find(|one| Some(one.cpu) == cpu);
     own.map_or_else(
-        || attribution.work.iter().map(|(work, cost)| (*work, cost.share)).collect(),
+        || attribution.work.iter().map(|(work, cost)| (*work, cost.share)).into_map(),
         |own| own.work.clone(),
     )
 }

@@ -7,7 +7,7 @@ use measurement::alternation::AbRule;
 use measurement::comparison::EffectSize;
 use measurement::outcome::Outcome;
 use measurement::tune::{Metric, MetricChange};
-use measurement::{DirectionOutcome, TestRecord};
+use measurement::{DirectionOutcome, IntoMap, TestRecord};
 
 use super::{Look, effect};
 
@@ -24,7 +24,7 @@ pub fn metrics(record: &TestRecord) -> Metrics {
         Metric::Cpu => cpu(outcome),
     };
     let all = Metric::ALL.into_iter().map(|metric| Some((metric, value(metric)?)));
-    all.flatten().filter(|(_, value)| value.is_finite() && *value > 0.0).collect()
+    all.flatten().filter(|(_, value)| value.is_finite() && *value > 0.0).into_map()
 }
 
 fn throughput(outcome: &Outcome) -> Option<f64> {

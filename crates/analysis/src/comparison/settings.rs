@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measurement::comparison::Difference;
-use measurement::{HostEvidence, Role, TestRecord, json};
+use measurement::{HostEvidence, IntoSet, Role, TestRecord, json};
 use serde_json::Value;
 
 /// Kernel releases of the hosts that wrote the records, with commas between them.
 pub(super) fn kernels(records: &[TestRecord]) -> String {
     let environments = records.iter().filter_map(|record| record.environment.as_ref());
-    let kernels: BTreeSet<_> = environments.map(|one| one.kernel.as_str()).collect();
+    let kernels: BTreeSet<_> = environments.map(|one| one.kernel.as_str()).into_set();
     kernels.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// Settings that differ, by name. A setting that has several values on one side shows all of them.
 pub(super) fn differences(before: &[TestRecord], after: &[TestRecord]) -> Vec<Difference> {
     let (before, after) = (settings(before), settings(after));
-    let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let names: BTreeSet<_> = before.keys().chain(after.keys()).into_set();
     let value = |settings: &Settings, name: &String| {
         let values = settings.get(name).into_iter().flatten();
         values.map(String::as_str).collect::<Vec<_>>().join(", ")

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measurement::{Certainty, RuleId};
+use measurement::{Certainty, IntoMap, RuleId};
 
 use super::{Row, Shown};
 
@@ -13,7 +13,7 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
         let name = other.plan.options.congestion.as_deref()?;
         Some((row.record, of_row(row, name, other.delivered / row.delivered.max(1.0))))
     })
-    .collect()
+    .into_map()
 }
 
 /// The fastest row that differs in nothing else.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use measurement::verdict::Finding;
-use measurement::{BitRate, Bound, Certainty, Direction, Effect, RuleId};
+use measurement::{BitRate, Bound, Certainty, Direction, Effect, IntoMap, RuleId};
 
 use super::{Row, Shown};
 use crate::words::percent;
@@ -22,7 +22,7 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
         let equal = of_group(&one, path(direction));
         if equal.is_empty() { below_datagrams(&one) } else { equal }
     });
-    each.collect()
+    each.into_map()
 }
 
 /// Nearly all that was asked arrived: such a row stops at the rate that was asked.
@@ -42,7 +42,7 @@ fn of_group(rows: &[&Row<'_>], place: &str) -> BTreeMap<usize, Shown> {
     let rate = rate(rows);
     rows.iter()
         .map(|row| (row.record, Shown::Limit(finding(row, rate, rows.len(), place))))
-        .collect()
+        .into_map()
 }
 
 /// TCP gets a good part of the rate at which the path was seen to drop datagrams: it is the same
@@ -55,7 +55,7 @@ fn below_datagrams(rows: &[&Row<'_>]) -> BTreeMap<usize, Shown> {
     let tcp = rows.iter().filter(|row| row.is_tcp() && !row.is_limited_by_a_host());
     let tcp = tcp.filter(|row| row.on_wire >= PART * limit.limit_on_wire());
     let shown = |row: &Row<'_>| Shown::Limit(same_limit(row, limit));
-    tcp.map(|row| (row.record, shown(row))).collect()
+    tcp.map(|row| (row.record, shown(row))).into_map()
 }
 
 fn same_limit(row: &Row<'_>, limit: &Row<'_>) -> Finding {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use measurement::verdict::Finding;
-use measurement::{ByteSize, Certainty, RuleId};
+use measurement::{ByteSize, Certainty, IntoMap, RuleId};
 
 use super::{Row, Shown};
 
@@ -13,7 +13,7 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
         let (window, other) = larger(row, rows)?;
         Some((row.record, of_row(row, window, other.delivered / row.delivered.max(1.0))))
     })
-    .collect()
+    .into_map()
 }
 
 /// The row with the largest buffer of all that differ in nothing else.

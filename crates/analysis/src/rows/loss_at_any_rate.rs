@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use measurement::verdict::Finding;
-use measurement::{BitRate, Certainty, Effect, RuleId};
+use measurement::{BitRate, Certainty, Effect, IntoMap, RuleId};
 
 use super::{Row, Shown, slower};
 use crate::words::percent;
@@ -11,7 +11,7 @@ use crate::words::percent;
 pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
     let lossy = rows.iter().filter(|row| row.path_loss() >= slower::NOTICED);
     let lossy = lossy.filter(|row| !row.is_limited_by_a_host());
-    lossy.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).collect()
+    lossy.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).into_map()
 }
 
 fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measurement::Direction;
+use measurement::{Direction, IntoMap};
 
 use super::{Row, Shown, way};
 
@@ -10,7 +10,7 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
     let Some(slow) = slow_direction(rows) else { return BTreeMap::new() };
     let text = format!("only {}: the other direction is faster", way(slow));
     let of_it = rows.iter().filter(|row| row.direction() == slow && !row.is_delivered());
-    of_it.map(|row| (row.record, Shown::Evidence(text.clone()))).collect()
+    of_it.map(|row| (row.record, Shown::Evidence(text.clone()))).into_map()
 }
 
 /// The direction in which each transport gets much less than in the other; none: there is none.

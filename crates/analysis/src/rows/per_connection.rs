@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use measurement::verdict::Finding;
-use measurement::{BitRate, Bound, Certainty, Effect, RuleId};
+use measurement::{BitRate, Bound, Certainty, Effect, IntoMap, RuleId};
 
 use super::{Row, Shown};
 
@@ -12,7 +12,7 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
     let slow = slow.filter(|row| !row.is_limited_by_a_host());
     // Of a path that takes small packets only, small datagrams are no measure.
     let slow = slow.filter(|row| row.found(RuleId::PathMtuBlackHole).is_none());
-    slow.filter_map(|row| Some((row.record, of_row(row, passed(rows, row)?)))).collect()
+    slow.filter_map(|row| Some((row.record, of_row(row, passed(rows, row)?)))).into_map()
 }
 
 /// What UDP got through in that direction, where that is much more.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use measurement::verdict::Finding;
-use measurement::{BitRate, Bound, Certainty, Effect, RuleId};
+use measurement::{BitRate, Bound, Certainty, Effect, IntoMap, RuleId};
 
 use super::{Row, Shown, slower};
 use crate::words::percent;
 
 pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
     let open = rows.iter().filter(|row| !row.is_delivered() && !row.is_limited_by_a_host());
-    open.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).collect()
+    open.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).into_map()
 }
 
 fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {

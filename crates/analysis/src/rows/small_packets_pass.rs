@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use measurement::verdict::Finding;
-use measurement::{Bound, Certainty, Effect, RuleId};
+use measurement::{Bound, Certainty, Effect, IntoMap, RuleId};
 
 use super::Row;
 use super::Shown;
@@ -11,7 +11,7 @@ use crate::words::count;
 
 pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
     let silent = rows.iter().filter(|row| nothing_arrived(row));
-    silent.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).collect()
+    silent.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).into_map()
 }
 
 /// Whether of a row next to nothing arrived.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use measurement::IntoMap;
+
 use super::{Row, Shown};
 
 pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
@@ -10,7 +12,7 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
         let many = rows.iter().find(|many| is_with_more(few, many))?;
         Some((few.record, Shown::Evidence(in_words(few, many))))
     })
-    .collect()
+    .into_map()
 }
 
 /// The row with at least twice the streams.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use measurement::host::{Cache, Cpu, MOST_CPU};
 
-use measurement::Order;
+use measurement::{IntoMap, Order};
 
 use super::cores::{core, instructions};
 use super::cpuinfo::CpuInfo;
@@ -103,7 +103,7 @@ fn nodes(tree: &Tree) -> BTreeMap<u32, u32> {
         let cpus = tree.value(&format!("{folder}/{name}/cpulist"))?;
         Some(list(&cpus).into_iter().map(move |cpu| (cpu, node)))
     };
-    names.iter().filter_map(node).flatten().collect()
+    names.iter().filter_map(node).flatten().into_map()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measurement::host::{Bus, Interface, Steering};
-use measurement::{Gap, Order};
+use measurement::{Gap, IntoMap, IntoSet, Order};
 
 use super::answers::InterfaceAnswers;
 use super::lists::mask;
@@ -19,7 +19,7 @@ pub(super) fn interfaces(
     let names = tree.names(FOLDER).unwrap_or_default();
     // A file beside the folders, `bonding_masters`, is no interface.
     let indices = names.iter().filter_map(|name| Some((name.as_str(), index(tree, name)?)));
-    let in_sysfs: BTreeMap<&str, u32> = indices.collect();
+    let in_sysfs: BTreeMap<&str, u32> = indices.into_map();
     if answers.is_empty() {
         let bare = |(name, index): (&&str, &u32)| Interface {
             name: (*name).to_owned(),
@@ -43,7 +43,7 @@ fn is_same_namespace(
     in_sysfs: &BTreeMap<&str, u32>,
     answers: &[InterfaceAnswers],
 ) -> bool {
-    let names: BTreeSet<_> = answers.iter().map(|one| one.interface.name.as_str()).collect();
+    let names: BTreeSet<_> = answers.iter().map(|one| one.interface.name.as_str()).into_set();
     let agrees = |one: &InterfaceAnswers| {
         let Interface { name, index, .. } = &one.interface;
         let address = tree.value(&format!("{FOLDER}/{name}/address")).unwrap_or_default();
@@ -184,7 +184,7 @@ fn attributes(tree: &Tree, folder: &str) -> BTreeMap<String, String> {
         let value = tree.value(&format!("{folder}/{name}"))?;
         Some((name.to_owned(), value))
     };
-    ATTRIBUTES.iter().filter_map(|name| value(name)).collect()
+    ATTRIBUTES.iter().filter_map(|name| value(name)).into_map()
 }
 
 const FOLDER: &str = "sys/class/net";

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use measurement::Gap;
 use measurement::host::{Interface, Irq};
+use measurement::{Gap, IntoSet};
 
 use super::lists::list;
 use crate::Tree;
@@ -129,7 +129,7 @@ impl<'a> Marks<'a> {
             let folder = (is_own || !folder.contains("..")).then_some(folder)?;
             tree.names(&format!("sys/class/net/{}/{folder}", interface.name)).ok()
         });
-        let numbers = numbers.flatten().filter_map(|name| name.parse().ok()).collect();
+        let numbers = numbers.flatten().filter_map(|name| name.parse().ok()).into_set();
         Some(Self {
             interface: &interface.name,
             driver: interface.driver.as_deref(),

@@ -8,8 +8,8 @@ use linux::netlink::ethtool::{
     Coalescing, Duplex, EnergyEfficiency, Ethtool, Parameter, Pause, is_absent,
 };
 use linux::netlink::{LinkEntry, RouteSocket};
-use measurement::Gap;
 use measurement::host::{self, Interface, Measure};
+use measurement::{Gap, IntoMap};
 
 use super::answers::{InterfaceAnswers, KernelAnswers};
 use super::traffic_control;
@@ -165,7 +165,7 @@ impl Device<'_> {
             (false, true) => "off [fixed]",
         };
         interface.offloads =
-            of_interest.map(|one| (one.name, state(one.on, one.fixed).to_owned())).collect();
+            of_interest.map(|one| (one.name, state(one.on, one.fixed).to_owned())).into_map();
     }
 
     /// Queries by netlink where the kernel has it, else by ioctl(2).
@@ -199,7 +199,7 @@ fn measures(amounts: Option<Vec<Parameter>>) -> BTreeMap<String, Measure> {
         let most = amount.max.map(u64::from);
         (amount.name.to_owned(), Measure { current: amount.current.into(), most })
     };
-    amounts.unwrap_or_default().into_iter().map(measure).collect()
+    amounts.unwrap_or_default().into_iter().map(measure).into_map()
 }
 
 fn coalescing(answers: Coalescing) -> host::Coalescing {
@@ -245,7 +245,7 @@ fn misaligned() -> BTreeMap<u32, String> {
         let misaligned = probe(cpu).ok()?.misaligned?;
         Some((u32::try_from(cpu).ok()?, word(misaligned).to_owned()))
     };
-    linux::host::allowed_cpus().unwrap_or_default().into_iter().filter_map(of_cpu).collect()
+    linux::host::allowed_cpus().unwrap_or_default().into_iter().filter_map(of_cpu).into_map()
 }
 
 /// Other architectures do not report it.

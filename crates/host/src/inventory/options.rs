@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::OnceLock;
 
-use measurement::Gap;
+use measurement::{Gap, IntoMap};
 
 use crate::Tree;
 
@@ -63,7 +63,7 @@ pub fn read(text: &str) -> BTreeMap<String, String> {
         let matters = NAMES.contains(&name) || PREFIXES.iter().any(|one| name.starts_with(one));
         matters.then(|| (name.to_owned(), value.trim_matches('"').to_owned()))
     };
-    text.lines().filter_map(option).collect()
+    text.lines().filter_map(option).into_map()
 }
 
 const MOST_BYTES: u64 = 4 << 20;

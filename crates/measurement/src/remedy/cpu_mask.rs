@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use crate::host::MOST_CPU;
+use crate::into_map::IntoSet;
 
 /// A set of CPUs, written as `/proc/irq/N/smp_affinity`, `rps_cpus` and `xps_cpus` take it:
 /// hexadecimal, in groups of 32 bits with commas between them (`bitmap_parse` in lib/bitmap-str.c,
@@ -22,7 +23,7 @@ impl CpuMask {
 /// CPUs beyond [`MOST_CPU`], which no kernel has, are left out.
 impl FromIterator<u32> for CpuMask {
     fn from_iter<T: IntoIterator<Item = u32>>(cpus: T) -> Self {
-        Self(cpus.into_iter().filter(|cpu| *cpu <= MOST_CPU).collect())
+        Self(cpus.into_iter().filter(|cpu| *cpu <= MOST_CPU).into_set())
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::column::Column;
 use super::{StreamCounters, StreamSample, TcpSample, UdpSample};
+use crate::into_map::IntoMap;
 use crate::units::Timestamp;
 
 /// Counters and socket state of one stream, or of several streams of one kind. A field that is not
@@ -61,9 +62,9 @@ impl<Id, Numbers> Fields<Id, Numbers> {
         });
         Self {
             id,
-            counters: counters.collect(),
-            tcp: kind.tcp.then(|| tcp.collect()),
-            udp: kind.udp.then(|| udp.collect()),
+            counters: counters.into_map(),
+            tcp: kind.tcp.then(|| tcp.into_map()),
+            udp: kind.udp.then(|| udp.into_map()),
         }
     }
 

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dataplane::Counters;
+use measurement::IntoMap;
 use measurement::record::Neighbour;
 
 /// All tests that move payload now.
@@ -75,7 +76,7 @@ impl ConcurrentTests {
         let mut tests = self.lock();
         let number = tests.next;
         tests.next += 1;
-        let met = tests.running.iter().map(|(number, other)| (*number, other.moved())).collect();
+        let met = tests.running.iter().map(|(number, other)| (*number, other.moved())).into_map();
         for other in tests.running.values_mut() {
             other.met.insert(number, 0);
         }

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use measurement::Order;
+
 use super::client_prefix::{ClientNetwork, ClientOrigin, ClientPrefix};
 
 /// Sorts those that wait, given as they came, where others of these origins `run` already.
@@ -13,7 +15,7 @@ pub(crate) fn in_turn(
     let mut before = Before::default();
     running.for_each(|client| _ = before.count(client));
     let mut all: Vec<_> = waiting.map(|(number, client)| (before.count(client), number)).collect();
-    all.sort_unstable();
+    all.order();
     all.into_iter().map(|(_, number)| number).collect()
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use measurement::BitRate;
 use measurement::host::{EachCounter, Interface, Irq, counter};
+use measurement::{BitRate, IntoMap};
 
 use super::Case;
 use crate::evidence::{Flowing, HostView};
@@ -128,7 +128,7 @@ impl<'a> Device<'_, 'a> {
         let own = self.host.evidence.series.each(counter::driver(&self.interface.name));
         let wanted = own.filter(|(field, _)| is(field));
         let grown = wanted.map(|(field, name)| (field, self.host.growth(name).unwrap_or(0)));
-        grown.filter(|(_, grown)| *grown > 0).collect()
+        grown.filter(|(_, grown)| *grown > 0).into_map()
     }
 
     /// An offload by the kernel's name.

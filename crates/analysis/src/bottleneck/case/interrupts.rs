@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use measurement::IntoMap;
 use measurement::host::{Irq, counter};
 
 use super::Case;
@@ -30,7 +31,7 @@ impl Case<'_> {
         let own = device.host.evidence.series.each(counter::interrupts(irq.number));
         let own = own.filter_map(|(cpu, counter)| Some((cpu.parse().ok()?, counter)));
         let grown = own.map(|(cpu, counter)| (cpu, device.host.growth(counter).unwrap_or(0)));
-        Arrivals(grown.collect())
+        Arrivals(grown.into_map())
     }
 }
 

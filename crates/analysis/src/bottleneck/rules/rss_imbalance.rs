@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use measurement::IntoMap;
 use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
@@ -71,7 +72,7 @@ fn queues(device: &Device<'_, '_>) -> BTreeMap<u32, u64> {
         device.host.interface(&device.interface.name).map_or(0, |one| one.receive_queues);
     let counted = device.driver_growth(|name| queue(name).is_some()).into_iter();
     let counted = counted.filter_map(|(name, packets)| Some((queue(name)?, packets)));
-    let mut all: BTreeMap<u32, u64> = counted.collect();
+    let mut all: BTreeMap<u32, u64> = counted.into_map();
     queues = queues.min(MOST_QUEUES);
     // A queue that got nothing did not grow.
     for number in (0..queues).filter(|_| !all.is_empty()).collect::<Vec<_>>() {

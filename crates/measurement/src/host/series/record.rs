@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Family, Series};
 use crate::differences;
+use crate::into_map::IntoMap;
 use crate::units::Timestamp;
 
 /// Time series of the counters and gauges of a host.
@@ -168,7 +169,7 @@ pub(crate) fn serialize<S: Serializer>(series: &Series, serializer: S) -> Result
         let list: Vec<_> = list.iter().map(|value| value / factor).collect();
         (name.to_owned(), if is_short { steps(&list) } else { whole(&list) })
     });
-    let counters = written.collect();
+    let counters = written.into_map();
     let form = Form {
         at_nanos,
         at,
