@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, Write};
+use std::mem;
 use std::time::Duration;
 
 use linux::clock;
@@ -18,8 +19,10 @@ pub(crate) struct MovingLine {
 #[derive(Default)]
 struct State {
     text: String,
-    /// When it was drawn last, by `CLOCK_MONOTONIC`; none: it is not on the terminal.
-    drawn: Option<Duration>,
+    /// Whether it is on the terminal.
+    is_drawn: bool,
+    /// When a second began, by `CLOCK_MONOTONIC`, and how often it was drawn since.
+    second: (Duration, u32),
 }
 
 impl MovingLine {
@@ -36,18 +39,16 @@ impl MovingLine {
         self.is_hidden
     }
 
-    /// Shows `text`, which has no newline, as far as there is room for it; at most 20 times a
-    /// second, so that a text that is soon replaced may not be seen.
+    /// Shows `text`, which has no newline, as far as there is room for it; from the 21st text of a
+    /// second on it is not drawn before the next.
     pub(crate) fn show(&self, text: String) {
         if self.is_hidden {
             return;
         }
         let mut state = self.state.borrow_mut();
         state.text = text;
-        let now = clock::monotonic();
-        if state.drawn.is_none_or(|before| now.saturating_sub(before) >= PAUSE) {
-            draw(&state.text);
-            state.drawn = Some(now);
+        if state.may_draw(clock::monotonic()) {
+            state.draw();
         }
     }
 
@@ -56,9 +57,7 @@ impl MovingLine {
         let is_drawn = self.take_away();
         let printed = print();
         if is_drawn {
-            let mut state = self.state.borrow_mut();
-            draw(&state.text);
-            state.drawn = Some(clock::monotonic());
+            self.state.borrow_mut().draw();
         }
         printed
     }
@@ -70,7 +69,7 @@ impl MovingLine {
 
     /// Whether it was there.
     fn take_away(&self) -> bool {
-        let is_drawn = self.state.borrow_mut().drawn.take().is_some();
+        let is_drawn = mem::take(&mut self.state.borrow_mut().is_drawn);
         if is_drawn {
             write(CLEAR);
         }
@@ -84,9 +83,21 @@ impl Drop for MovingLine {
     }
 }
 
-fn draw(text: &str) {
-    let end = text.char_indices().nth(terminal::width_of_errors()).map_or(text.len(), |(at, _)| at);
-    write(&format!("{CLEAR}{}", &text[..end]));
+impl State {
+    /// Whether it was not drawn too often within this second.
+    fn may_draw(&mut self, now: Duration) -> bool {
+        let (begin, count) = self.second;
+        self.second =
+            if now.saturating_sub(begin) >= SECOND { (now, 1) } else { (begin, count + 1) };
+        self.second.1 <= MOST_A_SECOND
+    }
+
+    fn draw(&mut self) {
+        let mut starts = self.text.char_indices().map(|(start, _)| start);
+        let end = starts.nth(terminal::width_of_errors()).unwrap_or(self.text.len());
+        write(&format!("{CLEAR}{}", &self.text[..end]));
+        self.is_drawn = true;
+    }
 }
 
 fn write(text: &str) {
@@ -96,5 +107,20 @@ fn write(text: &str) {
 
 /// To the begin of the line, which is then erased (console_codes(4), CR and EL).
 const CLEAR: &str = "\r\x1b[2K";
-/// From one drawing to the next.
-const PAUSE: Duration = Duration::from_millis(50);
+const SECOND: Duration = Duration::from_secs(1);
+/// Terminals at the end of a slow line do not draw more often.
+const MOST_A_SECOND: u32 = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_beyond_those_of_a_second_wait_for_the_next() {
+        let mut state = State::default();
+        let mut drawn = |millis: u64| state.may_draw(Duration::from_millis(millis));
+        assert_eq!((5_000..5_100).filter(|millis| drawn(*millis)).count(), 20);
+        assert!(!drawn(5_999));
+        assert!(drawn(6_000));
+    }
+}
