@@ -49,7 +49,7 @@ pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) 
     let mut build = command::cargo(["rustc", "--package", "linerate", "--profile", PROFILE]);
     build.args(contents.features()).args(["--target", target.triple, "--"]);
     build.args(link_arguments(workspace)?);
-    build.args(OUTLINER);
+    build.args(SMALLER);
     build.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace, target)?.join("\x1f"));
     set_compiler(&mut build, target);
     command::run(build.current_dir(&workspace.root))?;
@@ -132,10 +132,15 @@ const PROFILE: &str = "dist";
 /// Without an index of tables for unwinding, with DT_RELR (the generic ABI of ELF), with each
 /// function once.
 const LINKER: [&str; 3] = ["-Wl,--no-eh-frame-hdr", "-Wl,-z,pack-relative-relocs", "-Wl,--icf=all"];
-/// Sequences of instructions that are alike become functions, in Rust's library as well, which was
-/// not compiled to be small.
-const OUTLINER: [&str; 2] =
-    ["-Cllvm-args=-enable-machine-outliner=always", "-Cllvm-args=-machine-outliner-reruns=2"];
+/// What makes the code of LLVM smaller, in Rust's library as well, which was not compiled to be
+/// small: sequences of instructions that are alike become functions, functions that differ in
+/// constants alone become one, and blocks are placed so that jumps are short.
+const SMALLER: [&str; 4] = [
+    "-Cllvm-args=-enable-machine-outliner=always",
+    "-Cllvm-args=-machine-outliner-reruns=4",
+    "-Cllvm-args=-enable-global-merge-func",
+    "-Cllvm-args=-apply-ext-tsp-for-size",
+];
 /// Debian's cross compilers have the headers of glibc, also for what is linked with musl. With these
 /// SQLite asks for open64() and the like (feature_test_macros(7), `_FILE_OFFSET_BITS`), which musl
 /// lacks; where a long has 64 bits open() is the same.
