@@ -1,6 +1,6 @@
-//! Collecting maps and sets with little code ([`IntoMap`], [`IntoSet`]), where they are small or made
-//! once: `collect` sorts what a `BTreeMap` is made of, and so takes 3 KB of the file for each of
-//! their types. What is collected while it measures takes `collect`.
+//! Collecting maps and sets with little code ([`IntoMap`], [`IntoSet`]), where they are small or
+//! made once: `collect` sorts what a `BTreeMap` is made of, and so takes 3 KB of the file for each
+//! of their types. What is collected while it measures takes `collect`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
