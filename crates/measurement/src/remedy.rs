@@ -3,6 +3,7 @@
 
 mod command;
 mod cpu_mask;
+mod kind;
 mod setting;
 
 use std::fmt::{self, Display, Formatter};
@@ -13,6 +14,7 @@ use crate::host::Role;
 
 pub use command::NoCommand;
 pub use cpu_mask::CpuMask;
+pub use kind::SettingKind;
 pub use setting::{
     Channels, Coalescing, DuplexMode, HugePages, Pacing, Ring, Setting, Side, Switch,
 };
@@ -117,6 +119,24 @@ impl Change {
     /// [`Setting::is_option`] the option of `linerate test`, e.g. `-w 4M`.
     pub fn command(&self) -> String {
         self.setting.to_string()
+    }
+}
+
+impl Change {
+    /// The command with the host on which it is made, if it is another one: `on the server: ethtool
+    /// -K eth0 gro on`.
+    pub fn placed(&self) -> String {
+        self.on_its_host(&self.command())
+    }
+
+    /// A command of the change's host, e.g. one that undoes the change, in the words of
+    /// [`Self::placed`].
+    pub fn on_its_host(&self, command: &str) -> String {
+        match &self.host {
+            Role::Here => command.to_owned(),
+            Role::Peer => format!("on the server: {command}"),
+            Role::Observed(name) => format!("on {name}: {command}"),
+        }
     }
 }
 

@@ -6,3 +6,4 @@
 #![forbid(unsafe_code)]
 
 pub mod iperf3;
+pub mod tuning;
