@@ -27,4 +27,4 @@ pub use ladder::Ladder;
 pub use runner::{ObservedHost, Results, Runner};
 pub use search::{Next, Purpose, Row, RowRate, Search, Task, Trial};
 pub use tune::{Answer, Tune, Tuned};
-pub use tuner::{Outlook, Tuner};
+pub use tuner::{Joined, Outlook, Tuner};

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
-use measurement::remedy::Setting;
+use measurement::remedy::{Change, Setting};
 use measurement::{RecordSet, TestRecord};
 use session::SessionError;
 use session::client::{Request, Watching};
 
 use crate::event::{Event, Forward, Monitor};
 use crate::search::{self, Next, Purpose, Row, RowRate, Search, Task, Trial};
-use crate::tuner::Tuner;
+use crate::tuner::{Joined, Tuner};
 
 mod companion;
 mod observed;
@@ -34,6 +34,8 @@ pub struct Runner<'a> {
     pub monitor: &'a mut dyn Monitor,
     /// Makes the settings of rows; none: no row has settings.
     pub tuner: Option<&'a mut dyn Tuner>,
+    /// Further hosts whose settings are made.
+    pub joined: Vec<Joined<'a>>,
 }
 
 /// Results of a [`Search`]: judged records, the error that ended it early, if one did, and the
@@ -56,7 +58,8 @@ impl<'a> Runner<'a> {
         interrupts: Option<&'a StopSignals>,
         monitor: &'a mut dyn Monitor,
     ) -> Self {
-        Self { request, observed: Vec::new(), interrupts, monitor, tuner: None }
+        let (observed, joined) = (Vec::new(), Vec::new());
+        Self { request, observed, interrupts, monitor, tuner: None, joined }
     }
 
     /// Runs one test. A test for a result is judged; a trial is not.
@@ -98,13 +101,45 @@ impl<'a> Runner<'a> {
         let is_others = is_first && task.purpose.is_result();
         let patience = if is_others { Duration::ZERO } else { TURNAROUND };
         let begun = linux::clock::monotonic();
-        let result =
-            self.set(&task.row.settings).and_then(|()| self.run_patiently(&task, patience));
+        let result = self.set(&task.row).and_then(|()| self.run_patiently(&task, patience));
         Trial { task, result, took: linux::clock::monotonic().saturating_sub(begun) }
     }
 
-    /// Makes settings of this host, in place of those that the last call made.
-    pub(crate) fn set(&mut self, settings: &[Setting]) -> Result<(), SessionError> {
+    /// Makes the settings of a row, in place of those that the last call made. After an error none
+    /// is in effect on any host.
+    pub(crate) fn set(&mut self, row: &Row) -> Result<(), SessionError> {
+        let made = self.set_here(&row.settings).and_then(|()| self.set_elsewhere(&row.elsewhere));
+        if made.is_err() {
+            self.undo_all();
+        }
+        made
+    }
+
+    /// Undoes the settings of all hosts.
+    pub(crate) fn undo_all(&mut self) {
+        // There is an error already that says why; what is left the journals have.
+        _ = self.set_here(&[]);
+        _ = self.set_elsewhere(&[]);
+    }
+
+    /// What was read back of a setting.
+    pub(crate) fn effective(&self, change: &Change) -> Option<String> {
+        let joined = self.joined.iter().find(|one| one.host == change.host);
+        let joined = joined.map(|one| &*one.tuner);
+        joined.or(self.tuner.as_deref())?.effective(&change.setting)
+    }
+
+    fn set_elsewhere(&mut self, changes: &[Change]) -> Result<(), SessionError> {
+        let mut failure = None;
+        for one in &mut self.joined {
+            let wanted = changes.iter().filter(|change| change.host == one.host);
+            let wanted: Vec<_> = wanted.map(|change| change.setting.clone()).collect();
+            failure = failure.or(one.tuner.set(&wanted).err());
+        }
+        failure.map_or(Ok(()), |why| Err(SessionError::Setting(why)))
+    }
+
+    fn set_here(&mut self, settings: &[Setting]) -> Result<(), SessionError> {
         match &mut self.tuner {
             Some(tuner) => tuner.set(settings).map_err(SessionError::Setting),
             None if settings.is_empty() => Ok(()),

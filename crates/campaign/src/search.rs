@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
-use measurement::remedy::Setting;
+use measurement::remedy::{Change, Setting};
 use measurement::{RateSearch, RecordSet, TestPlan, TestRecord, Transport};
 use session::SessionError;
 use session::client::Watching;
@@ -82,6 +82,8 @@ pub struct Row {
     /// Settings of this host that are in effect while the row runs, beside its own ones; a
     /// [`Tuner`](crate::Tuner) makes them.
     pub settings: Vec<Setting>,
+    /// The same of further hosts, which let this one change them.
+    pub elsewhere: Vec<Change>,
 }
 
 /// Where the rate of a row comes from.
@@ -137,7 +139,14 @@ pub struct Trial {
 impl Row {
     /// A row with this plan, without a probe of the round-trip time.
     pub const fn of_plan(plan: TestPlan) -> Self {
-        Self { plan, rate: RowRate::Planned, probe_every: None, cpus: None, settings: Vec::new() }
+        Self {
+            plan,
+            rate: RowRate::Planned,
+            probe_every: None,
+            cpus: None,
+            settings: Vec::new(),
+            elsewhere: Vec::new(),
+        }
     }
 
     /// The same row, whose rate trials are to find: UDP without a rate.

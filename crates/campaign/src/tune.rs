@@ -7,13 +7,12 @@ mod candidate;
 use std::collections::BTreeSet;
 
 use measurement::outcome::Ending;
-use measurement::remedy::Setting;
 use measurement::tune::{Attempt, AttemptOutcome, MetricsComparison, TriedChange};
 use measurement::verdict::Finding;
 use measurement::{AbRule, Metric, Stamp, TestRecord};
 use session::SessionError;
 
-use self::candidate::Candidate;
+use self::candidate::{Candidate, Tuners};
 use crate::runner::{Results, Runner};
 use crate::search::{Alternate, Repeat, Row};
 
@@ -85,8 +84,11 @@ impl Tune {
         let ended = course.run();
         let Course { runner, helped, row, mut tuned, .. } = course;
         let helps = tuned.check.as_ref().is_some_and(MetricsComparison::helps);
-        let wanted: &[Setting] = if helps && ended.is_ok() { &row.settings } else { &[] };
-        let settled = runner.set(wanted);
+        let settled = if helps && ended.is_ok() {
+            runner.set(&row)
+        } else {
+            runner.set(&Row { settings: Vec::new(), elsewhere: Vec::new(), ..row })
+        };
         if ended.is_ok() && settled.is_ok() && helps {
             tuned.kept = helped;
         }
@@ -186,8 +188,8 @@ impl Course<'_, '_, '_> {
 
     /// The changes of a finding that can be made here.
     fn candidate(&mut self, finding: &Finding) -> Result<Candidate, String> {
-        let tuner = self.runner.tuner.as_deref_mut().ok_or("settings are not changed here")?;
-        Candidate::of(finding, &self.row, tuner)
+        let own = self.runner.tuner.as_deref_mut().ok_or("settings are not changed here")?;
+        Candidate::of(finding, &self.row, &mut Tuners { own, joined: &mut self.runner.joined })
     }
 
     fn leave_out(&mut self, finding: &Finding, changes: Vec<TriedChange>, reason: String) {
@@ -210,8 +212,7 @@ impl Course<'_, '_, '_> {
         let changes: Vec<_> =
             candidate.changes.into_iter().map(|change| self.read_back(change)).collect();
         // What cut the connection was undone meanwhile, and the tuner says so.
-        let settings = self.row.settings.clone();
-        let settled = self.runner.set(&settings);
+        let settled = self.runner.set(&self.row);
         let (comparison, reason) = match (compared, settled) {
             (Err(SessionError::Interrupted), _) => return Err(SessionError::Interrupted),
             (_, Err(error)) | (Err(error), _) => (None, Some(error.to_string())),
@@ -236,8 +237,7 @@ impl Course<'_, '_, '_> {
     }
 
     fn read_back(&self, change: TriedChange) -> TriedChange {
-        let tuner = self.runner.tuner.as_deref();
-        let effective = tuner.and_then(|tuner| tuner.effective(&change.change.setting));
+        let effective = self.runner.effective(&change.change);
         TriedChange { effective, ..change }
     }
 

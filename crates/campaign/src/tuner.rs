@@ -1,9 +1,9 @@
-//! Who makes settings of this host ([`Tuner`]), and takes them back. How that is done is not known
-//! here.
+//! Who makes settings of a host ([`Tuner`]), and takes them back. How that is done is not known here.
 
+use measurement::host::Role;
 use measurement::remedy::Setting;
 
-/// Makes settings of this host and undoes them. A [`Runner`](crate::Runner) asks it before each
+/// Makes settings of one host and undoes them. A [`Runner`](crate::Runner) asks it before each
 /// test for the settings of the row.
 pub trait Tuner {
     /// What a setting would change; it changes nothing.
@@ -21,6 +21,14 @@ pub trait Tuner {
 
     /// The value of a setting that was read back when it was last made; none: it was not made.
     fn effective(&self, setting: &Setting) -> Option<String>;
+}
+
+/// A further host whose settings are made for tests.
+pub struct Joined<'a> {
+    /// The host: the server, or one that is watched.
+    pub host: Role,
+    /// Who makes its settings.
+    pub tuner: &'a mut dyn Tuner,
 }
 
 /// What a setting would change.

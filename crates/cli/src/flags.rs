@@ -42,6 +42,7 @@ mod report;
 mod requirements;
 mod search;
 mod serve;
+mod serve_tune;
 mod server;
 #[cfg(feature = "store")]
 mod store;
@@ -85,6 +86,7 @@ pub(crate) use probe::{Allowed, ProbeFlags};
 pub(crate) use report::ReportFlags;
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
+pub(crate) use serve_tune::TuneServeFlags;
 pub(crate) use sweep::SweepFlags;
 pub(crate) use test::TestFlags;
 pub(crate) use tune::TuneFlags;
@@ -254,6 +256,16 @@ pub(crate) enum Command {
     Watchdog {
         /// Directory of the journal of changes
         state: std::path::PathBuf,
+    },
+    /// Change settings for clients of a server, which is at standard input
+    #[command(hide = true)]
+    TuneHelper {
+        /// Directory of the journal of changes
+        state: std::path::PathBuf,
+        /// File with the key
+        key: std::path::PathBuf,
+        /// Kinds of settings that may be changed
+        kinds: Vec<measurement::remedy::SettingKind>,
     },
     /// Measure layer by layer, from the link to an application
     Ladder(Box<LadderFlags>),

@@ -29,6 +29,7 @@ mod results;
 mod rows;
 mod stream;
 mod terminal;
+mod tune_key;
 mod typed;
 mod whole_file;
 
@@ -73,6 +74,9 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Ab(flags) => commands::ab::run(&flags),
         Command::Tune(flags) => commands::tune::run(&flags),
         Command::Watchdog { state } => Ok(commands::tune::watchdog(&state)),
+        Command::TuneHelper { state, key, kinds } => {
+            Ok(commands::serve::tune_helper(&state, &key, &kinds))
+        }
         Command::Sweep(mut flags) => commands::sweep::run(&mut flags),
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Diagnose(flags) => commands::diagnose::run(&flags),

@@ -57,6 +57,8 @@ impl User {
 pub enum KeptCapabilities {
     /// No capabilities.
     None,
+    /// `CAP_NET_ADMIN`: the right to change settings of the network.
+    AdministrateNetwork,
     /// `CAP_NET_BIND_SERVICE`: the right to bind ports below `ip_unprivileged_port_start`.
     BindService,
 }
@@ -71,6 +73,7 @@ impl KeptCapabilities {
     fn capabilities(self) -> CapsHashSet {
         match self {
             Self::None => CapsHashSet::new(),
+            Self::AdministrateNetwork => CapsHashSet::from([Capability::CAP_NET_ADMIN]),
             Self::BindService => CapsHashSet::from([Capability::CAP_NET_BIND_SERVICE]),
         }
     }

@@ -64,8 +64,8 @@ fn label(record: &TuneRecord, attempt: &Attempt) -> (&'static str, Emphasis) {
 /// (+120.3 % to +163.9 %) in 4 pairs`.
 fn tried(attempt: &Attempt, record: &TuneRecord) -> String {
     let changes = attempt.changes.iter().map(|one| match (&one.change.from, &one.effective) {
-        (Some(from), Some(now)) => format!("{} (was {from}, is {now})", one.change.setting),
-        _ => one.change.command(),
+        (Some(from), Some(now)) => format!("{} (was {from}, is {now})", one.change.placed()),
+        _ => one.change.placed(),
     });
     let why = match (&attempt.reason, &attempt.comparison) {
         (Some(reason), _) => reason.clone(),
@@ -172,8 +172,10 @@ fn options(record: &TuneRecord) -> Option<String> {
 
 /// Commands that undo what was kept, the latest change first.
 fn undo(record: &TuneRecord) -> Option<String> {
-    let commands = record.kept.iter().rev().flat_map(|one| one.undo.iter());
-    let commands = commands.map(String::as_str).collect::<Vec<_>>().join("; ");
+    let kept = record.kept.iter().rev();
+    let commands =
+        kept.flat_map(|one| one.undo.iter().map(|command| one.change.on_its_host(command)));
+    let commands = commands.collect::<Vec<_>>().join("; ");
     (!commands.is_empty()).then_some(commands)
 }
 

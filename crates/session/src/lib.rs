@@ -35,6 +35,7 @@ mod socket_options;
 mod sockets;
 mod spec;
 mod trial;
+pub mod tuning;
 
 pub use error::{SessionError, reason};
 pub use listener::Server;

@@ -24,6 +24,7 @@ pub(crate) mod shortage;
 pub(crate) mod start_rate_limit;
 pub(crate) mod stay;
 pub(crate) mod test_class;
+pub(crate) mod tuning;
 
 pub use admission::Order;
 pub use evidence::Evidence;
@@ -32,3 +33,4 @@ pub use log::{Log, Served};
 pub use metrics::{LastResult, Refusal, ServerMetrics, Snapshot};
 pub use options::{Gate, OneOff, ServerOptions, SessionOptions};
 pub use stay::Yielding;
+pub use tuning::{LinkMessage, MOST_BYTES, TuningRelay};

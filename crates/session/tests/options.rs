@@ -360,6 +360,7 @@ impl Bench {
             idle_limit: Some(Duration::from_secs(60)),
             stop_timeout: Duration::ZERO,
             order: Order::ONE,
+            tuning: None,
             session: self.session.clone(),
         };
         let server = Server::bind(options).expect("bound");

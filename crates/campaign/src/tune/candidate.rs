@@ -9,7 +9,7 @@ use measurement::verdict::Finding;
 use measurement::{Pacing, TestPlan};
 
 use crate::search::Row;
-use crate::tuner::Tuner;
+use crate::tuner::{Joined, Tuner};
 
 /// Changes that are tried together.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,15 +37,21 @@ impl Candidate {
     ///
     /// # Errors
     /// Why none is to be tried: a sentence without a full stop.
-    pub(super) fn of(finding: &Finding, row: &Row, tuner: &mut dyn Tuner) -> Result<Self, String> {
-        let all = finding.remedy.changes.iter();
-        let own: Vec<_> = all.filter(|change| change.host == Role::Here).collect();
-        if own.is_empty() {
-            return Err(elsewhere(finding));
-        }
+    pub(super) fn of(
+        finding: &Finding,
+        row: &Row,
+        tuners: &mut Tuners<'_, '_>,
+    ) -> Result<Self, String> {
         let mut candidate = Self { changes: Vec::new(), row: row.clone() };
-        for change in own {
-            candidate.add(change, tuner)?;
+        let mut is_elsewhere = true;
+        for change in &finding.remedy.changes {
+            if let Some(tuner) = tuners.of(&change.host) {
+                is_elsewhere = false;
+                candidate.add(change, tuner)?;
+            }
+        }
+        if is_elsewhere {
+            return Err(elsewhere(finding));
         }
         if candidate.changes.is_empty() {
             return Err("it is in effect already".to_owned());
@@ -55,22 +61,53 @@ impl Candidate {
 
     /// Adds a change, unless it is in effect already.
     fn add(&mut self, change: &Change, tuner: &mut dyn Tuner) -> Result<(), String> {
-        if change.setting.is_option() {
+        if change.setting.is_option() && change.host == Role::Here {
             self.row.plan = with_option(&self.row.plan, &change.setting)?;
             self.changes.push(TriedChange::not_made(change.clone()));
             return Ok(());
         }
         let outlook = tuner.look(&change.setting)?;
         if !outlook.is_in_effect {
-            let settings = &mut self.row.settings;
-            settings.retain(|other| target(other) != target(&change.setting));
-            settings.push(change.setting.clone());
+            self.row.set(change);
             self.changes.push(TriedChange {
                 undo: outlook.undo,
                 ..TriedChange::not_made(change.clone().replacing(outlook.current))
             });
         }
         Ok(())
+    }
+}
+
+impl Row {
+    /// Adds a setting of a host, in place of another value of it.
+    fn set(&mut self, change: &Change) {
+        let new = target(&change.setting);
+        if change.host == Role::Here {
+            self.settings.retain(|other| target(other) != new);
+            self.settings.push(change.setting.clone());
+        } else {
+            let is_same =
+                |other: &Change| other.host == change.host && target(&other.setting) == new;
+            self.elsewhere.retain(|other| !is_same(other));
+            self.elsewhere.push(change.clone());
+        }
+    }
+}
+
+/// Who makes settings, by host.
+pub(super) struct Tuners<'t, 'a> {
+    pub(super) own: &'t mut (dyn Tuner + 'a),
+    pub(super) joined: &'t mut [Joined<'a>],
+}
+
+impl<'a> Tuners<'_, 'a> {
+    /// None: nobody makes settings of that host.
+    fn of(&mut self, host: &Role) -> Option<&mut (dyn Tuner + 'a)> {
+        if *host == Role::Here {
+            return Some(&mut *self.own);
+        }
+        let joined = self.joined.iter_mut().find(|one| one.host == *host)?;
+        Some(&mut *joined.tuner)
     }
 }
 
@@ -174,7 +211,8 @@ mod tests {
     }
 
     fn candidate(changes: &[(Role, Setting)]) -> Result<Candidate, String> {
-        Candidate::of(&finding(changes), &row(), &mut Host)
+        let mut tuners = Tuners { own: &mut Host, joined: &mut [] };
+        Candidate::of(&finding(changes), &row(), &mut tuners)
     }
 
     #[test]
@@ -202,10 +240,29 @@ mod tests {
     }
 
     #[test]
+    fn a_host_that_joined_has_settings_of_its_own() {
+        let mut server = Host;
+        let joined = &mut [Joined { host: Role::Peer, tuner: &mut server }];
+        let mut tuners = Tuners { own: &mut Host, joined };
+        let both = finding(&[(Role::Peer, sysctl(1)), (Role::Here, sysctl(1))]);
+        let Candidate { changes, row } =
+            Candidate::of(&both, &row(), &mut tuners).expect("a candidate");
+        assert_eq!(changes.len(), 2);
+        assert_eq!((row.settings.len(), row.elsewhere.len()), (1, 1));
+        let further = finding(&[(Role::Peer, sysctl(2))]);
+        let Candidate { row, .. } = Candidate::of(&further, &row, &mut tuners).expect("one");
+        assert_eq!(row.settings, [sysctl(1)]);
+        assert_eq!(row.elsewhere, [Change::new(&Role::Peer, sysctl(2))]);
+        let router = finding(&[(Role::Observed("router".to_owned()), sysctl(1))]);
+        assert!(Candidate::of(&router, &row, &mut tuners).is_err());
+    }
+
+    #[test]
     fn a_further_value_of_a_setting_takes_the_place_of_the_one_before() {
         let before = Row { settings: vec![sysctl(1), feature("tso")], ..row() };
         let further = finding(&[(Role::Here, sysctl(2))]);
-        let Candidate { row, .. } = Candidate::of(&further, &before, &mut Host).expect("one");
+        let mut tuners = Tuners { own: &mut Host, joined: &mut [] };
+        let Candidate { row, .. } = Candidate::of(&further, &before, &mut tuners).expect("one");
         assert_eq!(row.settings, [feature("tso"), sysctl(2)]);
     }
 

@@ -21,17 +21,28 @@ mod confinement;
 mod log;
 mod metrics;
 mod readiness;
+mod tuned;
+mod tuning;
 
 use confinement::Confinement;
 use log::{Announced, Notices};
 use readiness::Readiness;
+use tuning::Helper;
+
+pub(crate) use tuning::helper as tune_helper;
 
 pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     let confinement = Confinement::plan(flags.service.user.as_deref())?;
     linux::host::raise_file_limit_to(WANTED_FILES);
     linux::heap::fix_mmap_threshold();
-    let server = Server::bind(options(flags))?;
+    let mut options = options(flags);
+    // Before privileges are given up: it alone keeps what takes them.
+    let helper = Helper::start(&flags.tuning)?.map(|(helper, relay)| {
+        options.tuning = Some(relay);
+        helper
+    });
+    let server = Server::bind(options)?;
     let bind = |on| Listener::bind(on, "metrics", "--metrics");
     let metrics = flags.service.metrics.map(bind).transpose()?;
     // Threads have what the one has that starts them.
@@ -49,6 +60,8 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
     let metrics = metrics.map(|listener| metrics::start(listener, server.metrics())).transpose()?;
     server.run(Arc::new(Announced { log, readiness }), Some(&interrupts))?;
     drop(metrics);
+    // What clients have changed is undone before the server ends.
+    drop(helper);
     written.wait();
     Ok(ExitCode::SUCCESS)
 }
@@ -63,6 +76,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
         idle_limit: None,
         stop_timeout: flags.service.stop_timeout,
         order: order(flags),
+        tuning: None,
         session: SessionOptions {
             cpus: flags.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
             limits: Limits {

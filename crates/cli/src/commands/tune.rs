@@ -2,18 +2,22 @@
 
 mod consent;
 mod host_tuner;
+mod joined;
+mod other_hosts;
 mod script;
 mod watch;
 mod watchdog;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
-use campaign::{AB_CONFIDENCE, Requirements, Row, Runner, Tune, Tuned};
+use anyhow::{Context, anyhow};
+use campaign::{AB_CONFIDENCE, ObservedHost, Requirements, Row, Runner, Tune, Tuned};
 use host::tuning::Tuning;
 use linux::entropy;
 use linux::event::StopSignals;
+use measurement::host::Role;
 use measurement::record::RunError;
 use measurement::tune::Attempt;
 use measurement::units::counted;
@@ -25,7 +29,7 @@ use report::tune;
 use session::SessionError;
 
 use self::consent::Consent;
-use self::host_tuner::HostTuner;
+use self::joined::JoinedHost;
 use self::watch::Watch;
 use super::ab::one_row;
 use super::test::request;
@@ -35,6 +39,8 @@ use crate::flags::format::Form;
 use crate::progress::Progress;
 use crate::{history, output, terminal};
 
+pub(in crate::commands) use host_tuner::HostTuner;
+pub(in crate::commands) use watchdog::Watchdog;
 pub(crate) use watchdog::run as watchdog;
 
 pub(crate) fn run(flags: &TuneFlags) -> anyhow::Result<ExitCode> {
@@ -85,14 +91,17 @@ fn tuned(
     interrupts: &StopSignals,
 ) -> anyhow::Result<(Tuned, Option<String>)> {
     let state = state(flags);
+    let request = request(&flags.test, tune.row.plan.clone());
+    let joined = JoinedHost::all(flags, &request, interrupts);
+    let mut joined = joined.map_err(|why| anyhow!("{why}"))?;
     let mut settings = HostTuner::new(Tuning::open(&state)?, !flags.dry_run);
-    let watchdog = watchdog::Watchdog::start(&state);
+    let watchdog = Watchdog::start(&state);
     let watchdog = watchdog.context("cannot start a process that undoes changes")?;
     let mut progress = Progress::new(flags.test.output.detail());
     let mut watch = Watch::start(&mut progress, settings.session())?;
-    let mut runner =
-        Runner::new(request(&flags.test, tune.row.plan.clone()), Some(interrupts), &mut watch);
-    runner.observed.clone_from(&flags.test.rows.observe);
+    let mut runner = Runner::new(request, Some(interrupts), &mut watch);
+    runner.observed = observed(flags);
+    runner.joined = joined.iter_mut().map(JoinedHost::for_runner).collect();
     runner.tuner = Some(&mut settings);
     let quiet = flags.test.output.quiet;
     let mut tuned = tune
@@ -103,13 +112,29 @@ fn tuned(
         tuned.kept.clear();
     }
     let keeps = !tuned.kept.is_empty();
-    let failed = settings.finish(keeps).err();
+    let elsewhere = joined.into_iter().map(|one| one.finish(keeps));
+    let lost = elsewhere.fold(None, |first: Option<String>, ended| first.or(ended.err()));
+    let failed = settings.finish(keeps && lost.is_none()).err().map(|error| error.to_string());
+    if keeps && lost.is_some() {
+        tuned.kept.clear();
+    }
     drop(watchdog);
     if flags.dry_run {
         // Empty, and of no use to anybody.
         _ = std::fs::remove_dir_all(&state);
     }
-    Ok((tuned, failed.map(|error| error.to_string())))
+    Ok((tuned, failed.or(lost)))
+}
+
+/// Hosts that are watched: those that are tuned, too.
+fn observed(flags: &TuneFlags) -> Vec<ObservedHost> {
+    let mut observed = flags.test.rows.observe.clone();
+    for (role, one) in joined::named(flags) {
+        if role != Role::Peer && !observed.contains(&one) {
+            observed.push(one);
+        }
+    }
+    observed
 }
 
 /// The directory of the journal. One that stays empty needs no right to write to that of the host.
@@ -167,7 +192,7 @@ fn finish(
     }
     if !record.records.is_empty() || form != Form::Text {
         output::print_table(|out| match form {
-            Form::Text if flags.dry_run => script::write(record, out),
+            Form::Text if flags.dry_run => write_scripts(flags, record, out),
             Form::Text => tune::write(record, terminal::width(), out),
             Form::Json => json::write_indented(record, out),
             Form::Compact => json::write(record, out).and_then(|()| writeln!(out)),
@@ -188,6 +213,18 @@ fn finish(
         }
         None => ExitCode::SUCCESS,
     })
+}
+
+/// Writes the script for this host, and those for the hosts that let it tune them.
+fn write_scripts(
+    flags: &TuneFlags,
+    record: &TuneRecord,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    script::write(&other_hosts::of_this_host(record), out)?;
+    let hosts: Vec<_> =
+        joined::named(flags).into_iter().map(|(role, on)| (role, on.host)).collect();
+    other_hosts::write(record, &hosts, out)
 }
 
 /// The last test with the settings that are in effect now.

@@ -10,6 +10,7 @@ use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize};
 
 use super::profile::ProfileFlag;
+use super::serve_tune::TuneServeFlags;
 use super::server::FamilyFlags;
 
 /// Answers linerate and iperf3 clients, TCP and UDP, on one port.
@@ -34,6 +35,8 @@ pub(crate) struct ServeFlags {
     pub(crate) order: OrderFlags,
     #[command(flatten)]
     pub(crate) limits: LimitFlags,
+    #[command(flatten)]
+    pub(crate) tuning: TuneServeFlags,
     #[command(flatten)]
     pub(crate) service: ServiceFlags,
     #[command(flatten)]
@@ -159,4 +162,5 @@ Examples:
   linerate serve                                      all clients at once
   linerate serve --port 5300 --bind 10.0.0.2 --queue  one after another
   linerate serve --max-time 1m --max-rate 1G --metrics 127.0.0.1:9201
-  linerate serve --one-off --json                     for scripts";
+  linerate serve --one-off --json                     for scripts
+  sudo linerate serve --allow-tune --tune-key KEY     linerate tune elsewhere may tune this host";

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use campaign::ObservedHost;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args};
 use measurement::Metric;
 
 use super::TestFlags;
 use super::ab::{parse_margin, parse_pairs};
+use super::server::parse_observed;
 
 /// Tunes this host for a test: tries the changes that its verdict names, one after another, against
 /// the settings before them in turn, keeps what helps and hurts nothing else, and undoes the rest. A
@@ -45,6 +47,13 @@ pub(crate) struct TuneFlags {
     /// Directory of the journal of changes
     #[arg(long, default_value = host::tuning::DIRECTORY, env = "LINERATE_STATE", value_name = "DIR", help_heading = "Tuning")]
     pub(crate) state: PathBuf,
+    /// Tune the other end, too: file with the key of "linerate serve --allow-tune" there
+    #[arg(long, env = "LINERATE_TUNE_KEY", value_name = "FILE", help_heading = "Tuning")]
+    pub(crate) tune_key: Option<PathBuf>,
+    /// Tune this host in place of the server, e.g. a router on the path, which is observed as well;
+    /// may be repeated, also with the server
+    #[arg(long, requires = "tune_key", env = "LINERATE_ON", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = parse_observed, help_heading = "Tuning")]
+    pub(crate) on: Vec<ObservedHost>,
     #[command(flatten)]
     pub(crate) test: TestFlags,
 }
@@ -78,9 +87,10 @@ Examples:
   sudo linerate tune 10.0.0.2 --yes -R           for what comes from the server
   linerate tune 10.0.0.2 --dry-run > tune.sh     sh tune.sh, and sh tune.sh undo
   sudo linerate tune 10.0.0.2 -y --goal cpu -P 4
+  sudo linerate tune 10.0.0.2 --tune-key KEY     changes the server as well
   sudo linerate undo                             if a tuning was killed
 
-Only settings of this host are changed; for those of the server run it there. A change stays if the
+Settings of other hosts are changed only with --tune-key. A change stays if the
 interval of the goal excludes no change (95 %), no other metric is worse by more than the guard, and
 a last comparison of all that stay with the settings before confirms it. What stays holds until the
 next boot. Ctrl-C undoes all.

@@ -37,4 +37,5 @@ mod siege;
 mod support;
 mod sweep;
 mod tune;
+mod tune_other;
 mod undo;

@@ -19,7 +19,7 @@ use crate::observer::Observer;
 use crate::preflight::{Host, TcpWays};
 use crate::request::Request;
 
-mod connect;
+pub(crate) mod connect;
 mod ended;
 mod greeted;
 mod link;

@@ -68,6 +68,9 @@ pub trait Log: Send + Sync {
     fn refused(&self, client: SocketAddr, why: Refusal);
     /// The server is being stopped, and waits for the running tests.
     fn stopping(&self, _tests: usize) {}
+    /// Something of this host's settings was changed or asked for by `client`, or was refused; none:
+    /// it is about no client.
+    fn tuning(&self, _client: Option<SocketAddr>, _what: &str) {}
     /// The observer of one test, called on the thread that runs it.
     fn observer(&self) -> Box<dyn Observer> {
         Box::new(())

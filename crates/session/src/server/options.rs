@@ -12,6 +12,7 @@ use protocol::iperf3::Token;
 use super::admission::Order;
 use super::evidence::Evidence;
 use super::limits::Limits;
+use super::tuning::TuningRelay;
 use crate::resolve::Family;
 
 /// Options of a [`Server`](crate::Server): addresses, when it stops, how many tests it runs, and
@@ -32,6 +33,8 @@ pub struct ServerOptions {
     pub stop_timeout: Duration,
     /// How many tests run at the same time, and in which order.
     pub order: Order,
+    /// Passes on connections of clients that tune this host; none: nobody may.
+    pub tuning: Option<Arc<TuningRelay>>,
     /// Options of each test.
     pub session: SessionOptions,
 }

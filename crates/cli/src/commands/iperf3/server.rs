@@ -48,6 +48,7 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
         idle_limit: idle.filter(|_| flags.one_off),
         stop_timeout: Duration::ZERO,
         order: Order::ONE,
+        tuning: None,
         session: SessionOptions {
             cpus: plan::own_cpu(flags)?,
             interval: Some(Duration::from_secs_f64(flags.interval.unwrap_or(1.0))),

@@ -49,6 +49,10 @@ impl Log for Announced {
         self.log.refused(client, why);
     }
 
+    fn tuning(&self, client: Option<SocketAddr>, what: &str) {
+        self.log.tuning(client, what);
+    }
+
     fn stopping(&self, tests: usize) {
         self.readiness.stopping();
         self.log.stopping(tests);
@@ -139,6 +143,11 @@ impl Log for Text {
         self.write_throttled(&format!("{client}: not served: {why}"));
     }
 
+    fn tuning(&self, client: Option<SocketAddr>, what: &str) {
+        let client = client.map_or_else(String::new, |client| format!("{client}: "));
+        self.write_throttled(&format!("{client}tuning: {what}"));
+    }
+
     fn stopping(&self, tests: usize) {
         if tests == 0 {
             return;
@@ -206,6 +215,10 @@ impl Log for Json {
     fn refused(&self, client: SocketAddr, why: Refusal) {
         let why = json!({"reason": why.name(), "text": why.to_string()});
         self.write_throttled(json!({"event": "refused", "client": client, "why": why}));
+    }
+
+    fn tuning(&self, client: Option<SocketAddr>, what: &str) {
+        self.write_throttled(json!({"event": "tuning", "client": client, "text": what}));
     }
 
     fn stopping(&self, tests: usize) {

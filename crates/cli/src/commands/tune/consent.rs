@@ -49,7 +49,7 @@ impl Consent {
         interrupts: &StopSignals,
         quiet: bool,
     ) -> Answer {
-        let commands = changes.iter().map(|one| one.change.command());
+        let commands = changes.iter().map(|one| one.change.placed());
         let commands = commands.collect::<Vec<_>>().join("; ");
         match self {
             Self::Withheld => Answer::No("nothing is changed"),

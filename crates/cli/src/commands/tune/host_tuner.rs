@@ -11,7 +11,7 @@ use linux::netlink::RouteSocket;
 use measurement::remedy::Setting;
 
 /// Makes and undoes settings by [`Tuning`].
-pub(super) struct HostTuner {
+pub(in crate::commands) struct HostTuner {
     session: Session,
     /// Whether this process is to have the right to make settings, and not to look at them alone.
     changes: bool,
@@ -21,7 +21,7 @@ pub(super) struct HostTuner {
 
 /// The settings of this host that are in effect for a test. Another thread may undo them.
 #[derive(Clone)]
-pub(super) struct Session(Arc<Mutex<State>>);
+pub(in crate::commands) struct Session(Arc<Mutex<State>>);
 
 struct State {
     tuning: Tuning,
@@ -33,13 +33,13 @@ struct State {
 
 impl HostTuner {
     /// Makes settings by `tuning`, or only looks at them.
-    pub(super) fn new(tuning: Tuning, changes: bool) -> Self {
+    pub(in crate::commands) fn new(tuning: Tuning, changes: bool) -> Self {
         let state = State { tuning, made: Vec::new(), lost: None };
         Self { session: Session(Arc::new(Mutex::new(state))), changes, effective: Vec::new() }
     }
 
     /// The settings, for a thread that may undo them.
-    pub(super) fn session(&self) -> Session {
+    pub(in crate::commands) fn session(&self) -> Session {
         self.session.clone()
     }
 
@@ -47,7 +47,7 @@ impl HostTuner {
     ///
     /// # Errors
     /// Something could not be undone.
-    pub(super) fn finish(self, keeps: bool) -> Result<(), TuningError> {
+    pub(in crate::commands) fn finish(self, keeps: bool) -> Result<(), TuningError> {
         // The thread that watches has ended, and with it the other owner.
         let Some(state) = Arc::into_inner(self.session.0) else { return Ok(()) };
         let State { mut tuning, made, .. } =
@@ -65,7 +65,7 @@ impl Session {
     }
 
     /// Undoes all settings, for `reason`, which the next test is told; nothing if none is in effect.
-    pub(super) fn undo_all(&self, reason: &str) {
+    pub(in crate::commands) fn undo_all(&self, reason: &str) {
         let mut state = self.lock();
         if !state.made.is_empty() {
             let undone =

@@ -9,18 +9,19 @@ use std::thread;
 use std::time::Duration;
 
 use host::tuning::{self, TuningError};
+use linux::event::StopSignals;
 
 use crate::exit;
 
 /// The process, as its parent sees it.
-pub(super) struct Watchdog {
+pub(in crate::commands) struct Watchdog {
     process: Child,
     pipe: Option<ChildStdin>,
 }
 
 impl Watchdog {
     /// Starts a process for the journal in `state`. Signals of the terminal do not reach it.
-    pub(super) fn start(state: &Path) -> io::Result<Self> {
+    pub(in crate::commands) fn start(state: &Path) -> io::Result<Self> {
         let mut command = Command::new("/proc/self/exe");
         command.arg("watchdog").arg(state).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut process = command.process_group(0).spawn()?;
@@ -39,6 +40,8 @@ impl Drop for Watchdog {
 
 /// Runs in the process: undoes what the journal has when the pipe ends.
 pub(crate) fn run(state: &Path) -> ExitCode {
+    // A service manager sends SIGTERM to all processes at once: this one has to be the last.
+    let _blocked = StopSignals::open();
     let mut nothing = [0; 64];
     let mut input = io::stdin().lock();
     while input.read(&mut nothing).is_ok_and(|count| count > 0) {}

@@ -17,7 +17,7 @@ use crate::resolve::resolve;
 /// [`SessionError::Resolve`], [`SessionError::Connect`] for the last address that was tried,
 /// [`SessionError::BindFamily`] if none can be reached from the address to send from, and
 /// [`SessionError::Interrupted`].
-pub(super) fn connect_control(
+pub(crate) fn connect_control(
     request: &Request,
     interrupts: Option<&StopSignals>,
     clock: &dyn Clock,

@@ -74,6 +74,10 @@ impl Acceptor {
         let Listeners { tcp, udp, address } = listeners;
         let registry = Registry::new(options.order, capacity.most, Arc::clone(&clock));
         let registry = registry.map(Arc::new).map_err(SessionError::system("an eventfd"))?;
+        if let Some(tuning) = &options.tuning {
+            let started = tuning.start(Arc::clone(&log));
+            started.map_err(SessionError::system("a thread"))?;
+        }
         log.listening(address);
         let context = ServerContext {
             address,
@@ -137,6 +141,9 @@ impl Acceptor {
     /// Tells the running tests to end and waits for them, and a moment for their clients.
     pub(crate) fn close(self) {
         self.context.registry.stop();
+        if let Some(tuning) = &self.options.tuning {
+            tuning.close();
+        }
         for session in self.sessions {
             // A session that panicked has said so already.
             _ = session.join();

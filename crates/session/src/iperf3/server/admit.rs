@@ -7,6 +7,7 @@ use std::sync::mpsc::{SendError, sync_channel};
 use measurement::outcome::Ending;
 use measurement::{Peer, Transport};
 use protocol::iperf3::{Cookie, ErrorCode, Parameters, ProtocolError, Server};
+use protocol::tuning::is_greeting;
 
 use super::acceptor::Acceptor;
 use super::context::canonical;
@@ -111,6 +112,10 @@ impl Acceptor {
         number: Option<u64>,
     ) -> Option<PendingConnection> {
         let (cookie, registry) = (named.cookie, Arc::clone(&self.context.registry));
+        if is_greeting(&cookie) {
+            self.pass_on(named, from, number);
+            return None;
+        }
         if registry.numbers(&cookie) {
             return Some(named.numbered(from, self.context.clock.now()));
         }
@@ -128,6 +133,29 @@ impl Acceptor {
         }
         linux::tcp::prepare_control(&named.socket, &self.options.session.keepalive).ok()?;
         named.asked(from, Arc::clone(&self.context.clock))
+    }
+
+    /// A client that is to tune this host goes to the process that does so.
+    fn pass_on(&mut self, named: Named, from: SocketAddr, number: Option<u64>) {
+        if number.is_some() {
+            self.forget(&named.socket);
+        }
+        let client = ClientPrefix::containing(from.ip());
+        let relay = self.options.tuning.as_ref().ok_or(Refusal::UnknownProtocol);
+        let refused = if self.stops_at.is_some() {
+            Err((named.socket, Refusal::Stopping))
+        } else if !self.start_rate.admits(client, self.context.clock.now()) {
+            Err((named.socket, Refusal::RateLimited))
+        } else {
+            match relay {
+                Ok(relay) => relay.admit(named.socket, canonical(from)),
+                Err(why) => Err((named.socket, why)),
+            }
+        };
+        if let Err((socket, why)) = refused {
+            self.refuse(from, why);
+            send_away(&socket);
+        }
     }
 
     /// Why a new client is not even asked for its parameters.

@@ -1,0 +1,69 @@
+//! The scripts of `linerate tune --dry-run` for other hosts, behind the one for this host in the same
+//! file.
+
+use std::io::{self, Write};
+
+use measurement::host::{Role, is_shown};
+use measurement::tune::{Attempt, TriedChange, TuneRecord};
+
+/// The record without the changes of other hosts.
+pub(super) fn of_this_host(record: &TuneRecord) -> TuneRecord {
+    of_host(record, &Role::Here)
+}
+
+/// Writes a script for each of `hosts`: what they are called in the record, and on the network.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub(super) fn write(
+    record: &TuneRecord,
+    hosts: &[(Role, String)],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for (role, name) in hosts {
+        let marker = format!("#### {}", comment(name));
+        // sh(1) reads a file as it runs it.
+        writeln!(out, "exit 0")?;
+        writeln!(out, "# For {0}: sed '1,/^{marker}$/d' FILE | ssh {0} sudo sh -s", comment(name))?;
+        writeln!(out, "# and, to undo it, the same with \"sh -s undo\".\n{marker}")?;
+        write_one(&of_host(record, role), out)?;
+    }
+    Ok(())
+}
+
+fn write_one(record: &TuneRecord, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "set -e\ncase \"$1\" in\nundo)")?;
+    let changes = record.attempts.iter().rev().flat_map(|one| one.changes.iter().rev());
+    let undo: Vec<_> = changes.flat_map(|one| &one.undo).collect();
+    undo.iter().try_for_each(|command| writeln!(out, "    {command}"))?;
+    // A list of commands must not be empty (sh(1), 2.9.4).
+    writeln!(out, "    :\n    ;;\n*)")?;
+    for attempt in record.attempts.iter().filter(|one| one.changes.iter().any(is_made)) {
+        writeln!(out, "    # {}.", comment(&attempt.finding))?;
+        let made = attempt.changes.iter().filter(|one| is_made(one));
+        made.map(|one| one.change.command()).try_for_each(|line| writeln!(out, "    {line}"))?;
+    }
+    writeln!(out, "    :\n    ;;\nesac")
+}
+
+/// Whether a change can be made.
+fn is_made(change: &TriedChange) -> bool {
+    !change.undo.is_empty()
+}
+
+fn of_host(record: &TuneRecord, host: &Role) -> TuneRecord {
+    let mut record = record.clone();
+    let is_other = |change: &TriedChange| change.change.host != *host;
+    let is_foreign =
+        |attempt: &Attempt| attempt.changes.iter().all(|one| is_other(one) && is_made(one));
+    record.attempts.retain(|attempt| attempt.changes.is_empty() || !is_foreign(attempt));
+    for attempt in &mut record.attempts {
+        attempt.changes.retain(|one| !is_other(one) || !is_made(one));
+    }
+    record
+}
+
+/// One line, whatever a host put into the text.
+fn comment(text: &str) -> String {
+    text.replace(|letter: char| !is_shown(letter) || letter == '\'', " ")
+}
