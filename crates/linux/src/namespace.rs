@@ -23,7 +23,9 @@ use nix::mount::{MsFlags, mount};
 
 mod user;
 
-pub use user::{enter_user_namespace, may_administrate_network, try_in_fork};
+pub use user::{
+    enter_user_namespace, may_administrate_network, may_configure_network, try_in_fork,
+};
 
 /// A network namespace, kept alive by this handle; see `network_namespaces(7)`.
 ///

@@ -8,12 +8,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use lab::{Host, Link};
+use lab::{Access, Host, Link, LinkSpec, Rate, Routed, Shape};
 use measurement::remedy::Setting;
 use session::tuning::{Answer, ClientSide, Request, SharedKey};
 
 use crate::support::{
-    Directory, Finished, Running, Server, await_that, linerate, linerate_on, link, list, run, shell,
+    Directory, Finished, Running, Server, await_that, linerate, linerate_on, link, list, run,
+    shell, skip,
 };
 
 /// A link with a server at its far end that allows tuning.
@@ -160,7 +161,7 @@ fn a_setting_is_made_for_a_client_with_the_key_and_undone_at_its_end_unless_kept
     bed.server.line_with("makes ip link set dev far0 txqueuelen 777: it is 777");
     bed.server.line_with("undoes ip link set dev far0 txqueuelen 777");
     let mut client = bed.client();
-    assert!(client.set(LONGER).is_some());
+    assert!(matches!(client.set(LONGER), Some(Answer::Set(_))));
     assert_eq!(client.ask(&Request::Keep), Some(Answer::Kept));
     drop(client);
     bed.server.line_with("it ended the connection");
@@ -189,7 +190,8 @@ fn what_is_forged_replayed_too_long_or_without_the_key_is_refused_and_logged() {
         bed.server.line_with("refused: a message is forged or replayed");
     }
     let mut client = bed.client();
-    assert!(client.set("ip link set dev far0 txqueuelen 888").is_some());
+    let made = client.set("ip link set dev far0 txqueuelen 888");
+    assert!(matches!(made, Some(Answer::Set(_))), "{made:?}");
     let recorded = std::mem::take(&mut client.sent);
     drop(client);
     await_that("undone change", || bed.queue() == before);
@@ -198,7 +200,7 @@ fn what_is_forged_replayed_too_long_or_without_the_key_is_refused_and_logged() {
     // The request again, on the connection on which it was sent.
     let mut client = bed.client();
     let start = client.sent.len();
-    assert!(client.set(LONGER).is_some());
+    assert!(matches!(client.set(LONGER), Some(Answer::Set(_))));
     let again = client.sent[start..].to_vec();
     assert!(is_ended(&client.socket, &again));
     bed.server.line_with("refused: a message is forged or replayed");
@@ -265,7 +267,13 @@ fn whoever_is_killed_at_any_instant_all_is_restored_within_5_seconds() {
                 Instant::now()
             });
             // Until the server is gone, the setting is made and taken back.
-            while client.set(LONGER).is_some() && client.ask(&Request::Set(Vec::new())).is_some() {}
+            let none = Request::Set(Vec::new());
+            while let Some(made) = client.set(LONGER) {
+                assert!(matches!(made, Answer::Set(_)), "{made:?}");
+                if client.ask(&none).is_none() {
+                    break;
+                }
+            }
             killer.join().expect("it kills")
         });
         await_that("undone change", || queue() == before && !journal.exists());
@@ -302,7 +310,7 @@ fn after_a_kill_of_all_processes_undo_restores_and_so_does_the_next_server() {
     for by_next in [false, true] {
         let server = start();
         let mut client = Client::open(&link, KEY).expect("the key is right");
-        assert!(client.set(LONGER).is_some());
+        assert!(matches!(client.set(LONGER), Some(Answer::Set(_))));
         let helper = child(server.running.id());
         let all = format!("kill -9 {} {helper} {}", child(helper), server.running.id());
         assert!(shell(&link.near, &all));
@@ -384,6 +392,44 @@ fn a_dry_run_has_a_script_for_each_host() {
     assert!(there("") && features().contains("tcp-segmentation-offload: on"), "{finished:?}");
     assert!(there("undo"), "{finished:?}");
     assert_eq!(features(), before, "{finished:?}");
+}
+
+/// The router has a shaper, whose parameters no program could restore.
+#[test]
+fn a_router_on_the_path_is_asked_for_its_changes() {
+    if let Access::Forbidden { reason } = lab::prepare() {
+        skip::<()>(&format!("no link can be made: {reason}"));
+        return;
+    }
+    let shape = Rate::from_bits_per_second(100_000_000).map(Shape::with_rate);
+    let spec = LinkSpec { shape, ..LinkSpec::default() };
+    let routed = Routed::create(&spec).expect("a router");
+    let state = Directory::new("other-router");
+    write_key(&state);
+    let _server = Server::start_on(&routed.far, "");
+    let router = Server::start_on(
+        &routed.router_near,
+        &format!("--observe {}", options(&state, "--allow-tune")),
+    );
+    let name = routed.router_near.ipv4();
+    let line = format!(
+        "tune {} -q --yes -t 2s --pairs 4 --json --tune-key {} --state {} --on {name}",
+        routed.far.ipv4(),
+        state.file("key").display(),
+        state.file("journal").display()
+    );
+    let finished = Running::start(linerate_on(&routed.near, &line)).finish_within(LONG);
+    finished.assert_ran_to_its_end();
+    let record = finished.json();
+    let of_router = |one: &&serde_json::Value| {
+        list(&one["changes"]).iter().any(|change| change["host"]["observed"] == name.to_string())
+    };
+    let attempt = list(&record["attempts"]).iter().find(of_router);
+    let attempt = attempt.unwrap_or_else(|| panic!("{record:#}"));
+    assert_eq!(attempt["outcome"], "not-tried", "{attempt:#}");
+    let reason = attempt["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains(&format!("{name}: ")) && !reason.contains("run linerate tune"));
+    router.line_with("looks at tc qdisc del dev right0 root: refused");
 }
 
 #[test]

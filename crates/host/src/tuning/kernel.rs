@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use linux::ethtool_ioctl::EthtoolIoctl;
-use linux::namespace::{NetworkNamespace, may_administrate_network};
+use linux::namespace::{NetworkNamespace, may_configure_network};
 use linux::netlink::RouteSocket;
 use linux::netlink::ethtool::Ethtool;
 
@@ -132,7 +132,7 @@ impl Kernel {
 
     /// Whether this process may write settings.
     pub(super) fn permission(&self) -> Permission {
-        if self.namespace.is_none() || may_administrate_network() {
+        if self.namespace.is_none() || may_configure_network() {
             Permission::Granted
         } else {
             Permission::NeedsRoot

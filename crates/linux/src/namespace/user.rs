@@ -40,6 +40,12 @@ pub fn may_administrate_network() -> bool {
     effective_capabilities().is_ok_and(|effective| effective & needed == needed)
 }
 
+/// Whether the effective capabilities of the calling thread contain `CAP_NET_ADMIN`, which changes
+/// settings of the network take.
+pub fn may_configure_network() -> bool {
+    effective_capabilities().is_ok_and(|effective| effective & 1 << CAP_NET_ADMIN != 0)
+}
+
 /// Runs `act` in a forked copy of the process, which then exits.
 ///
 /// What `act` does to the process, such as entering a namespace, happens to the copy only.

@@ -68,9 +68,11 @@ pub trait Log: Send + Sync {
     fn refused(&self, client: SocketAddr, why: Refusal);
     /// The server is being stopped, and waits for the running tests.
     fn stopping(&self, _tests: usize) {}
-    /// Something of this host's settings was changed or asked for by `client`, or was refused; none:
-    /// it is about no client.
+    /// Something of this host's settings was changed or asked for by `client`, which has the key, or
+    /// was refused; none: it is about no client.
     fn tuning(&self, _client: Option<SocketAddr>, _what: &str) {}
+    /// A connection for tuning was ended, as it did not prove the key.
+    fn tuning_refused(&self, _client: Option<SocketAddr>, _why: &str) {}
     /// The observer of one test, called on the thread that runs it.
     fn observer(&self) -> Box<dyn Observer> {
         Box::new(())

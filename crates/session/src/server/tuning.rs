@@ -172,6 +172,7 @@ impl TuningRelay {
                 }
             }
             LinkMessage::Report { from, text } => log.tuning(from.parse().ok(), &text),
+            LinkMessage::Stranger { from, text } => log.tuning_refused(from.parse().ok(), &text),
             LinkMessage::Opened { .. } | LinkMessage::Ready => {}
         }
     }

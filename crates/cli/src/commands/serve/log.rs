@@ -53,6 +53,10 @@ impl Log for Announced {
         self.log.tuning(client, what);
     }
 
+    fn tuning_refused(&self, client: Option<SocketAddr>, why: &str) {
+        self.log.tuning_refused(client, why);
+    }
+
     fn stopping(&self, tests: usize) {
         self.readiness.stopping();
         self.log.stopping(tests);
@@ -144,8 +148,11 @@ impl Log for Text {
     }
 
     fn tuning(&self, client: Option<SocketAddr>, what: &str) {
-        let client = client.map_or_else(String::new, |client| format!("{client}: "));
-        self.write_throttled(&format!("{client}tuning: {what}"));
+        self.write(&tuning_line(client, what));
+    }
+
+    fn tuning_refused(&self, client: Option<SocketAddr>, why: &str) {
+        self.write_throttled(&tuning_line(client, why));
     }
 
     fn stopping(&self, tests: usize) {
@@ -218,12 +225,21 @@ impl Log for Json {
     }
 
     fn tuning(&self, client: Option<SocketAddr>, what: &str) {
-        self.write_throttled(json!({"event": "tuning", "client": client, "text": what}));
+        self.write(json!({"event": "tuning", "client": client, "text": what}));
+    }
+
+    fn tuning_refused(&self, client: Option<SocketAddr>, why: &str) {
+        self.write_throttled(json!({"event": "tuning", "client": client, "text": why}));
     }
 
     fn stopping(&self, tests: usize) {
         self.write(json!({"event": "stopping", "tests": tests}));
     }
+}
+
+fn tuning_line(client: Option<SocketAddr>, what: &str) -> String {
+    let client = client.map_or_else(String::new, |client| format!("{client}: "));
+    format!("{client}tuning: {what}")
 }
 
 /// The line of an event, with the time added.

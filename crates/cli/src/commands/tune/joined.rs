@@ -103,11 +103,10 @@ impl JoinedHost {
 pub(super) fn named(flags: &TuneFlags) -> Vec<(Role, ObservedHost)> {
     let (host, port) = flags.test.server.target.host_and_port();
     let server = ObservedHost { host, port };
-    let on = flags.on.iter().map(|on| match *on == server {
-        true => (Role::Peer, on.clone()),
-        false => (Role::Observed(on.host.clone()), on.clone()),
-    });
-    let on: Vec<_> = on.collect();
+    let role = |on: &ObservedHost| {
+        if *on == server { Role::Peer } else { Role::Observed(on.host.clone()) }
+    };
+    let on: Vec<_> = flags.on.iter().map(|on| (role(on), on.clone())).collect();
     match (&flags.tune_key, on.is_empty()) {
         (None, _) => Vec::new(),
         (Some(_), true) => vec![(Role::Peer, server)],

@@ -34,6 +34,13 @@ pub enum LinkMessage {
         /// One sentence.
         text: String,
     },
+    /// Of the process: why it has ended a connection that did not prove the key.
+    Stranger {
+        /// Address and port of the client.
+        from: String,
+        /// One sentence.
+        text: String,
+    },
 }
 
 impl LinkMessage {
@@ -44,7 +51,8 @@ impl LinkMessage {
             Self::Opened { connection, from } => (1, *connection, from.as_bytes()),
             Self::Bytes { connection, bytes } => (2, *connection, bytes),
             Self::Closed { connection } => (3, *connection, &[]),
-            Self::Report { from, text } => return report(from, text),
+            Self::Report { from, text } => return report(REPORT, from, text),
+            Self::Stranger { from, text } => return report(STRANGER, from, text),
         };
         frame(kind, connection, rest)
     }
@@ -65,10 +73,14 @@ impl LinkMessage {
             1 => Self::Opened { connection, from: text() },
             2 => Self::Bytes { connection, bytes: rest.to_owned() },
             3 => Self::Closed { connection },
-            4 => {
+            REPORT | STRANGER => {
                 let text = text();
                 let (from, text) = text.split_once('\n').ok_or(io::ErrorKind::InvalidData)?;
-                Self::Report { from: from.to_owned(), text: text.to_owned() }
+                let (from, text) = (from.to_owned(), text.to_owned());
+                match kind {
+                    REPORT => Self::Report { from, text },
+                    _ => Self::Stranger { from, text },
+                }
             }
             _ => return Err(io::ErrorKind::InvalidData.into()),
         };
@@ -78,9 +90,9 @@ impl LinkMessage {
 }
 
 /// The text follows the address, on a line of its own.
-fn report(from: &str, text: &str) -> Vec<u8> {
+fn report(kind: u8, from: &str, text: &str) -> Vec<u8> {
     let text = text.replace(|letter: char| letter.is_control(), " ");
-    frame(4, 0, format!("{from}\n{text}").as_bytes())
+    frame(kind, 0, format!("{from}\n{text}").as_bytes())
 }
 
 fn frame(kind: u8, connection: u32, rest: &[u8]) -> Vec<u8> {
@@ -90,6 +102,8 @@ fn frame(kind: u8, connection: u32, rest: &[u8]) -> Vec<u8> {
 }
 
 const HEAD: usize = 7;
+const REPORT: u8 = 4;
+const STRANGER: u8 = 5;
 /// Bytes of a connection in one message.
 pub const MOST_BYTES: usize = 4096;
 
@@ -105,7 +119,8 @@ mod tests {
             LinkMessage::Opened { connection: 7, from: from.clone() },
             LinkMessage::Bytes { connection: u32::MAX, bytes: vec![0; MOST_BYTES] },
             LinkMessage::Closed { connection: 0 },
-            LinkMessage::Report { from, text: "sets it".to_owned() },
+            LinkMessage::Report { from: from.clone(), text: "sets it".to_owned() },
+            LinkMessage::Stranger { from, text: "has no key".to_owned() },
         ];
         let (mut input, mut read) = (Vec::new(), Vec::new());
         for byte in all.iter().flat_map(LinkMessage::encode) {

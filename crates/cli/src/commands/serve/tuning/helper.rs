@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use host::tuning::{self, TuningError};
 use linux::event::StopSignals;
-use linux::namespace::may_administrate_network;
+use linux::namespace::may_configure_network;
 use linux::poll::{self, PollFd};
 use linux::privileges::{KeptCapabilities, drop_privileges};
 use linux::{clock, entropy};
@@ -27,7 +27,7 @@ use crate::tune_key;
 /// Runs in the process, whose standard input is the socket to the server.
 pub(crate) fn run(state: &Path, key: &Path, kinds: &[SettingKind]) -> ExitCode {
     let link = match io::stdin().as_fd().try_clone_to_owned() {
-        Ok(link) => UnixStream::from(OwnedFd::from(link)),
+        Ok(link) => UnixStream::from(link),
         Err(error) => return exit::complain(&exit::failed(error.to_string())),
     };
     // A stop signal is for the server too; here what was changed is undone first.
@@ -50,7 +50,7 @@ pub(crate) fn run(state: &Path, key: &Path, kinds: &[SettingKind]) -> ExitCode {
 /// Reads the key, undoes what an earlier process has left, and gives up all rights but that to change
 /// settings of the network.
 fn prepare(state: &Path, key: &Path, kinds: &[SettingKind]) -> Result<SharedKey, String> {
-    if !may_administrate_network() {
+    if !may_configure_network() {
         return Err("--allow-tune takes root, to change settings".to_owned());
     }
     let key = tune_key::read(key)?;
@@ -123,7 +123,7 @@ impl Helper {
             }
             LinkMessage::Bytes { connection, bytes } => self.hear(connection, &bytes),
             LinkMessage::Closed { connection } => self.leave(connection, "it ended the connection"),
-            LinkMessage::Ready | LinkMessage::Report { .. } => {}
+            LinkMessage::Ready | LinkMessage::Report { .. } | LinkMessage::Stranger { .. } => {}
         }
         Ok(())
     }
@@ -165,11 +165,13 @@ impl Helper {
 
     fn leave(&mut self, connection: u32, why: &str) {
         let undone = self.tuned.end(connection);
-        let Some(Guest { side, .. }) = self.guests.get(&connection) else { return };
-        // Of who only came and went there is nothing to say.
-        if side.is_proved() || why.starts_with("refused") {
+        let Some(Guest { side, from }) = self.guests.get(&connection) else { return };
+        if side.is_proved() {
             undone.into_iter().for_each(|text| self.report(connection, &text));
             self.report(connection, why);
+        } else {
+            let (from, text) = (from.clone(), why.to_owned());
+            self.send(&LinkMessage::Stranger { from, text });
         }
         self.guests.remove(&connection);
     }
