@@ -234,14 +234,14 @@ fn a_server_that_does_not_allow_it_is_not_tuned() {
     let state = Directory::new("other-none");
     write_key(&state);
     let key = state.file("key");
-    let line = format!(
+    let command = format!(
         "tune {} -q --yes --state {} --tune-key {}",
         link.far.ipv4(),
         state.file("journal").display(),
         key.display()
     );
     let words = ["it lets nobody tune it", "--allow-tune"];
-    run(linerate_on(&link.near, &line)).assert_refusal(1, &words);
+    run(linerate_on(&link.near, &command)).assert_refusal(1, &words);
 }
 
 fn linerate_greeting() -> Vec<u8> {
@@ -407,7 +407,7 @@ fn a_router_on_the_path_is_asked_for_its_changes() {
     let state = Directory::new("other-router");
     write_key(&state);
     let _server = Server::start_on(&routed.far, "");
-    let router = Server::start_on(
+    let watched = Server::start_on(
         &routed.router_near,
         &format!("--observe {}", options(&state, "--allow-tune")),
     );
@@ -429,7 +429,7 @@ fn a_router_on_the_path_is_asked_for_its_changes() {
     assert_eq!(attempt["outcome"], "not-tried", "{attempt:#}");
     let reason = attempt["reason"].as_str().unwrap_or_default();
     assert!(reason.contains(&format!("{name}: ")) && !reason.contains("run linerate tune"));
-    router.line_with("looks at tc qdisc del dev right0 root: refused");
+    watched.line_with("looks at tc qdisc del dev right0 root: refused");
 }
 
 #[test]

@@ -25,10 +25,14 @@ enum Phase {
     Proof {
         host: Nonce,
     },
-    Open {
-        requests: Channel,
-        answers: Channel,
-    },
+    Open(Box<Channels>),
+}
+
+/// Both directions of an open connection.
+#[derive(Debug)]
+struct Channels {
+    requests: Channel,
+    answers: Channel,
 }
 
 impl ClientSide {
@@ -50,8 +54,8 @@ impl ClientSide {
                 return Ok(answers);
             }
         }
-        while let Phase::Open { answers: channel, .. } = &mut self.phase {
-            let Some(text) = channel.open(&mut self.input)? else { break };
+        while let Phase::Open(channels) = &mut self.phase {
+            let Some(text) = channels.answers.open(&mut self.input)? else { break };
             answers.push(Answer::read(&text)?);
         }
         Ok(answers)
@@ -69,10 +73,11 @@ impl ClientSide {
             Phase::Proof { host } if self.key.agrees(&[HOST, host, &self.nonce], &theirs) => {
                 let key = self.key.of_connection(host, &self.nonce);
                 let requests = Channel::new(key.clone(), Direction::FromClient);
-                Phase::Open { requests, answers: Channel::new(key, Direction::FromHost) }
+                let answers = Channel::new(key, Direction::FromHost);
+                Phase::Open(Box::new(Channels { requests, answers }))
             }
             Phase::Proof { .. } => return Err(Broken::Proof),
-            Phase::Nonce | Phase::Open { .. } => {
+            Phase::Nonce | Phase::Open(_) => {
                 let proof = self.key.code(&[CLIENT, &theirs, &self.nonce]);
                 self.output.extend([self.nonce, proof].concat());
                 Phase::Proof { host: theirs }
@@ -84,7 +89,7 @@ impl ClientSide {
 
     /// Whether both ends have proved that they have the key.
     pub const fn is_open(&self) -> bool {
-        matches!(self.phase, Phase::Open { .. })
+        matches!(self.phase, Phase::Open(_))
     }
 
     /// Whether the host has asked for the proof of the key.
@@ -95,8 +100,8 @@ impl ClientSide {
     /// Adds a request to the output. False: it is too long, or the connection is not open.
     #[must_use]
     pub fn request(&mut self, request: &Request) -> bool {
-        let Phase::Open { requests, .. } = &mut self.phase else { return false };
-        let sealed = requests.seal(&json::text(request));
+        let Phase::Open(channels) = &mut self.phase else { return false };
+        let sealed = channels.requests.seal(&json::text(request));
         let fits = sealed.is_some();
         self.output.extend(sealed.unwrap_or_default());
         fits

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use linux::clock;
+use measurement::remedy::SettingKind;
 use session::server::{LinkMessage, TuningRelay};
 
 use crate::exit::UsageError;
@@ -42,7 +43,7 @@ impl Helper {
         let (mut own, theirs) = UnixStream::pair().context("cannot make a pair of sockets")?;
         let mut command = Command::new("/proc/self/exe");
         command.arg("tune-helper").arg(&flags.state).arg(key);
-        command.args(allowed.kinds().map(|kind| kind.name()));
+        command.args(allowed.kinds().map(SettingKind::name));
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
         // Signals of the terminal do not reach it: it ends after the server.
         let process = command.process_group(0).spawn();

@@ -140,7 +140,9 @@ impl Helper {
         }
         for request in requests {
             let Reply { answer, reports } = self.tuned.answer(connection, request);
-            reports.iter().for_each(|text| self.report(connection, text));
+            for text in &reports {
+                self.report(connection, text);
+            }
             if let (Some(answer), Some(guest)) = (answer, self.guests.get_mut(&connection)) {
                 guest.side.answer(&answer);
             }
@@ -167,7 +169,9 @@ impl Helper {
         let undone = self.tuned.end(connection);
         let Some(Guest { side, from }) = self.guests.get(&connection) else { return };
         if side.is_proved() {
-            undone.into_iter().for_each(|text| self.report(connection, &text));
+            for text in &undone {
+                self.report(connection, text);
+            }
             self.report(connection, why);
         } else {
             let (from, text) = (from.clone(), why.to_owned());
@@ -178,7 +182,9 @@ impl Helper {
 
     fn close_all(&mut self) {
         let all: Vec<_> = self.guests.keys().copied().collect();
-        all.into_iter().for_each(|connection| self.leave(connection, "the server ends"));
+        for connection in all {
+            self.leave(connection, "the server ends");
+        }
     }
 
     fn report(&self, connection: u32, text: &str) {
