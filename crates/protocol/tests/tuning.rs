@@ -60,7 +60,9 @@ fn requests_and_answers_arrive_byte_by_byte() {
         Answer::Kept,
         Answer::Refused("no".to_owned()),
     ];
-    answers.iter().for_each(|answer| host.answer(answer));
+    for answer in &answers {
+        host.answer(answer);
+    }
     assert_eq!(client.receive(&host.take_output()), Ok(answers.to_vec()));
 }
 
