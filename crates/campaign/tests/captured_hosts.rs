@@ -36,6 +36,26 @@ fn both_interrupts_of_a_router_belong_on_its_fast_cores() {
     assert!(remedy.contains("echo 20 > /proc/irq/234/smp_affinity"), "{remedy}");
 }
 
+/// The CPU that fetches packets is none to hand them to (Documentation/networking/scaling.rst).
+#[test]
+fn rps_leaves_out_the_core_to_which_the_interrupt_moves() {
+    let changes = |rule| {
+        let found = of_rule("nanopi-r4s", rule).into_iter();
+        found.flat_map(|one| one.remedy.changes).map(|one| one.command()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        changes(RuleId::IrqOnSlowCore),
+        ["echo 10 > /proc/irq/27/smp_affinity", "echo 20 > /proc/irq/234/smp_affinity"]
+    );
+    assert_eq!(
+        changes(RuleId::RpsOff),
+        [
+            "echo 20 > /sys/class/net/eth0/queues/rx-0/rps_cpus",
+            "echo 10 > /sys/class/net/eth1/queues/rx-0/rps_cpus"
+        ]
+    );
+}
+
 #[test]
 fn where_they_are_there_already_nothing_is_to_be_moved() {
     for rule in [

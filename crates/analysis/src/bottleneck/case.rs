@@ -12,11 +12,13 @@ pub(crate) mod cpu;
 mod device;
 pub(crate) mod frames;
 mod interrupts;
+mod placement;
 pub(crate) mod shaping;
 
 pub(crate) use blame::{Blame, missing, sent};
 pub(crate) use cpu::Load;
 pub(crate) use device::{Device, Offload};
+pub(crate) use placement::Misplaced;
 
 /// What rules look at.
 pub(crate) struct Case<'a> {

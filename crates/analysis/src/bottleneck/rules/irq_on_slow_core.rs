@@ -1,10 +1,10 @@
 //! `irq-on-slow-core`: interrupts of an interface go to a slow core while fast ones are there.
 
-use measurement::host::{Inventory, Irq};
+use measurement::host::Inventory;
 use measurement::remedy::{CpuMask, Setting};
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::bottleneck::case::{Device, Load, cpu};
+use crate::bottleneck::case::{Load, Misplaced, cpu};
 use crate::evidence::HostView;
 use crate::words::{self, count, percent};
 
@@ -31,17 +31,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     case.hosts.iter().filter_map(|host| finding(case, host)).collect()
 }
 
-/// An interrupt on a slow core.
-struct Misplaced<'a> {
-    irq: &'a Irq,
-    device: String,
-    cpu: u32,
-}
-
 fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let inventory = &host.evidence.inventory;
     let fast = cpu::fastest(inventory);
-    let (misplaced, taken) = placed(case, host, &fast);
+    let misplaced = case.misplaced(host);
     let first = misplaced.first()?;
     let most = fast.iter().filter_map(|cpu| cpu::speed(inventory, *cpu)).max()?;
     let name = words::host(host.role());
@@ -59,56 +52,17 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
         found.seen(format!(
             "interrupt {} of {} goes to {}; the fastest core has {}",
             one.irq.number,
-            one.device,
+            one.interface,
             described(inventory, one.cpu),
             count(most)
         ))
     });
-    Some(moved(found, &misplaced, &free(&fast, &taken)))
+    Some(moved(found, &misplaced))
 }
 
-/// Interrupts on slow cores, and fast cores that have one already.
-fn placed<'a>(
-    case: &'a Case<'_>,
-    host: &HostView<'_>,
-    fast: &[u32],
-) -> (Vec<Misplaced<'a>>, Vec<u32>) {
-    let (mut misplaced, mut taken) = (Vec::<Misplaced<'a>>::new(), Vec::new());
-    for device in case.hardware().filter(|device| device.host.role() == host.role()) {
-        for irq in device.irqs() {
-            let Some(cpu) = target(case, &device, irq) else { continue };
-            if fast.contains(&cpu) {
-                taken.push(cpu);
-            } else if !fast.is_empty() && misplaced.iter().all(|one| one.irq.number != irq.number) {
-                misplaced.push(Misplaced { irq, device: device.interface.name.clone(), cpu });
-            }
-        }
-    }
-    (misplaced, taken)
-}
-
-/// The CPU that an interrupt goes to, if it comes at all.
-fn target(case: &Case<'_>, device: &Device<'_, '_>, irq: &Irq) -> Option<u32> {
-    let arrivals = case.arrivals_of(device, irq);
-    let counted = arrivals.only_cpu()?;
-    match irq.effective.as_slice() {
-        // It was moved since.
-        [only] if case.test.is_none() => Some(*only),
-        _ => Some(counted),
-    }
-}
-
-/// Fast cores, those first that have no interrupt yet.
-fn free(fast: &[u32], taken: &[u32]) -> Vec<u32> {
-    let (mut free, busy): (Vec<u32>, Vec<u32>) = fast.iter().partition(|cpu| !taken.contains(cpu));
-    free.extend(busy);
-    free
-}
-
-fn moved(found: Found, misplaced: &[Misplaced<'_>], fast: &[u32]) -> Found {
-    let moves = misplaced.iter().zip(fast.iter().cycle());
-    moves.fold(found.remedy("move each to a fast core"), |found, (one, cpu)| {
-        let (irq, cpus) = (one.irq.number, [*cpu].into_iter().collect());
+fn moved(found: Found, misplaced: &[Misplaced<'_>]) -> Found {
+    misplaced.iter().fold(found.remedy("move each to a fast core"), |found, one| {
+        let (irq, cpus) = (one.irq.number, [one.to].into_iter().collect());
         let now: CpuMask = one.irq.allowed.iter().copied().collect();
         found.change_from(Setting::IrqAffinity { irq, cpus }, Some(now))
     })

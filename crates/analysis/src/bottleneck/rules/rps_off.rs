@@ -14,7 +14,9 @@ const PAGE: Page = Page {
     why: "Then one core works on all packets of that interface. RPS lets it hand them to others \
           as soon as they are fetched.",
     evidence: "Receive queues and `rps_cpus` of the interface; irq and softirq time of each CPU.",
-    remedy: "The mask of the other CPUs to `/sys/class/net/IF/queues/rx-0/rps_cpus`.",
+    remedy: "The mask of the other fast CPUs to `/sys/class/net/IF/queues/rx-0/rps_cpus`. The CPU \
+             of the interrupt is left out, also where irq-on-slow-core is to move the interrupt \
+             first: RPS to that CPU alone only queues each packet a second time.",
     source: "Documentation/networking/scaling.rst",
 };
 
@@ -46,14 +48,15 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         )),
         None => Found::note(text),
     };
-    let busy = taken.map(|load| load.cpu).or_else(|| case.arrivals(device).only_cpu());
+    let busy = case.place_of(device).or_else(|| taken.map(|load| load.cpu));
+    let busy = busy.or_else(|| case.arrivals(device).only_cpu());
     let others = helpers(inventory, &cpus, busy);
     let interface = &device.interface.name;
     Some(
         found
             .at(device.host.role())
             .seen(format!("rps_cpus of {interface} is 0, {} CPUs are online", cpus.len()))
-            .remedy(format!("let RPS use {}", cpu::named(&others)))
+            .remedy(advice(&others, busy))
             .change_from(
                 Setting::RpsCpus {
                     interface: interface.clone(),
@@ -63,6 +66,12 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
                 Some(0),
             ),
     )
+}
+
+/// `let RPS use CPU 5, and leave CPU 4 to the interrupt`.
+fn advice(others: &[u32], busy: Option<u32>) -> String {
+    let use_them = format!("let RPS use {}", cpu::named(others));
+    busy.map(|cpu| format!("{use_them}, and leave CPU {cpu} to the interrupt")).unwrap_or(use_them)
 }
 
 /// The fast CPUs beside the one that fetches; all others where there is no fast one.
