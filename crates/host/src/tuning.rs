@@ -15,6 +15,7 @@ mod error;
 mod journal;
 mod kernel;
 mod outcome;
+mod persistence;
 mod place;
 mod undo;
 
@@ -39,7 +40,11 @@ mod threaded_napi;
 
 pub use error::{Refusal, TuningError};
 pub use outcome::{Applied, ChangeId, Outcome, Outlook, Permission, Risk, Undone};
-pub use script::{Script, script};
+pub use persistence::{
+    Content, Files, PersistBy, PersistentChange, PersistentFile, TakenBack, check_persist, files,
+    persist, persisted, unpersist,
+};
+pub use script::{Script, Step, script};
 pub use undo::{pending, undo, undo_below};
 
 use journal::{Entry, Journal};

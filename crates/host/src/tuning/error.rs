@@ -157,6 +157,31 @@ pub enum TuningError {
         source: io::Error,
     },
 
+    /// A file by which changes persist cannot be read or written.
+    #[error("failed to write {}: {source}", path.display())]
+    Persist {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+
+    /// Earlier changes persist in another way, or below another directory.
+    #[error(
+        "changes persist by {by} already: type --persist {by}, or linerate undo --persistent first"
+    )]
+    PersistedOtherwise {
+        /// The way.
+        by: &'static str,
+    },
+
+    /// A file by which changes persist was changed by somebody else.
+    #[error("{path} was edited since: delete it, and type linerate undo --persistent again")]
+    Edited {
+        /// The file.
+        path: String,
+    },
+
     /// The change is undone or kept, or of another session.
     #[error("there is no change {0} to undo")]
     NoSuchChange(ChangeId),

@@ -210,7 +210,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 /// Locks a directory, which is made if it is not there.
-fn lock(directory: &Path) -> Result<File, TuningError> {
+pub(super) fn lock(directory: &Path) -> Result<File, TuningError> {
     let unusable = |source| unusable(directory, source);
     fs::create_dir_all(directory).map_err(unusable)?;
     let path = directory.join(LOCK);
@@ -235,7 +235,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Has the entry of a file in its directory on disk (fsync(2)).
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 

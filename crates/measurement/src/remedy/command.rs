@@ -377,6 +377,24 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_is_told_by_what_it_is_a_value_of() {
+        let target = |text: &str| text.parse::<Setting>().expect("a command").target();
+        let same = [
+            ["sysctl -w net.core.rmem_max=1", "sysctl -w net.core.rmem_max=2"],
+            ["ethtool -K eth0 tso on", "ethtool -K eth0 tso off"],
+            ["echo 1 > /proc/irq/7/smp_affinity", "echo 2 > /proc/irq/7/smp_affinity"],
+            ["ip link set dev eth0 mtu 1500", "ip link set dev eth0 mtu 9000"],
+        ];
+        for [one, other] in same {
+            assert_eq!(target(one), target(other));
+        }
+        let targets: std::collections::BTreeSet<_> =
+            same.iter().map(|[one, _]| target(one)).collect();
+        assert_eq!(targets.len(), same.len());
+        assert_ne!(target("systemctl stop irqbalance"), target("systemctl stop tuned"));
+    }
+
+    #[test]
     fn no_name_of_an_interface_is_more_than_a_word_to_a_shell() {
         for name in ["eth0;reboot", "$(reboot)", "a'b", "`x`", "a b", "", "a\"b", "a\\b", "a>b"] {
             let setting = Setting::Mtu { interface: name.to_owned(), bytes: 1_400 };

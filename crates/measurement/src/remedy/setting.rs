@@ -220,6 +220,20 @@ impl Setting {
                 | Self::Pacing(_)
         )
     }
+
+    /// What the setting is a value of: its command without the value. The same for two values of
+    /// one setting.
+    pub fn target(&self) -> String {
+        let command = self.to_string();
+        let (first, last) = match self {
+            Self::Sysctl { .. } => command.split_once('='),
+            Self::StoppedService { .. } => None,
+            _ => command.rsplit_once(' '),
+        }
+        .unwrap_or((&command, ""));
+        // A file is the last word, and not the value.
+        if first.starts_with("echo ") { last.to_owned() } else { first.to_owned() }
+    }
 }
 
 /// Makes an enum of words, each with the name that a command has for it.
