@@ -285,19 +285,28 @@ fn write_rates(imported: &Imported<'_>, width: Width, out: &mut dyn Write) -> io
         columns.push(row);
     }
     columns.write(out, 2, width)?;
-    let is_single = |rates: &&Rates| {
-        rates.columns.len() > 1 && rates.columns.iter().all(|column| column.len() <= 1)
-    };
-    if imported.rates.iter().any(|rates| is_single(&rates)) {
-        writeln!(out, "  One run each: no difference can be shown.")?;
-    }
     for rates in imported.rates {
+        let (line, heading) = (rates.line, &rates.heading);
+        if is_single(rates) {
+            let text = format!("line {line}: {heading}: one run each: no difference can be shown");
+            write_wrapped(2, &text, width, out)?;
+        }
         for (_, rate) in &rates.doubted {
-            let line = rates.line;
-            writeln!(out, "  INVALID: line {line}: {rate} is in parentheses, and does not count")?;
+            let why = rates
+                .unconfirmed
+                .map(|line| format!(": the receiver never confirmed it (line {line})"));
+            let why = why.unwrap_or_default();
+            let text =
+                format!("INVALID: line {line}: {rate} is in parentheses, and does not count{why}");
+            write_wrapped(2, &text, width, out)?;
         }
     }
     Ok(())
+}
+
+/// Whether columns that could be compared have a run each.
+fn is_single(rates: &Rates) -> bool {
+    rates.columns.len() > 1 && rates.columns.iter().all(|column| column.len() <= 1)
 }
 
 /// `686.0 Mbit/s of 3`; empty: there are none.

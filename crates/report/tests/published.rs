@@ -357,7 +357,8 @@ fn a_table_of_single_runs_has_its_numbers_and_the_doubted_one_does_not_count() {
         | 1500|    UDP\t|       808\t        |     742            |\n\
         | 512\t|    TCP\t|       575\t        |     588            |\n\
         | 512\t|    UDP\t|       556\t        |     (854)          |\n\n\
-        The last one had a warning.\n";
+        The last one had a warning:\n\n\
+        WARNING: did not receive ack of last datagram after 10 tries.\n";
     let found = runs(&[text.as_bytes()]);
     let rate = |mbps: u64| BitRate::from_bits_per_second(mbps * 1_000_000);
     let lines: Vec<_> =
@@ -371,6 +372,7 @@ fn a_table_of_single_runs_has_its_numbers_and_the_doubted_one_does_not_count() {
     ];
     assert_eq!(lines, expected);
     assert_eq!(found.rates[3].doubted, [(1, rate(854))]);
+    assert_eq!(found.rates[3].unconfirmed, Some(13));
     assert_eq!(found.unread, [[1, 11]], "every line of the table is read");
 }
 

@@ -112,6 +112,29 @@ fn who_imports_a_profile_is_told_where_it_is_shown() {
     run(linerate(&format!("explain {perf}"))).assert_success();
 }
 
+/// Rates that a review of a NanoPi R4S published, one run each, in words of our own.
+#[test]
+fn single_runs_of_a_review_show_no_difference() {
+    let directory = Directory::new("review");
+    let file = directory.file("review.md");
+    let text = "Default settings, then interrupts on the fast cores.\n\n\
+        | MTU | proto | default Mbits/sec | optimized Mbits/sec |\n|---|---|---|---|\n\
+        | 1500 | TCP | 941 | 941 |\n| 1500 | UDP | 808 | 742 |\n\
+        | 512 | TCP | 575 | 588 |\n| 512 | UDP | 556 | (854) |\n\n\
+        WARNING: did not receive ack of last datagram after 10 tries.\n";
+    fs::write(&file, text).expect("a file");
+    let finished = run(linerate(&format!("import {}", file.display())));
+    assert_eq!(finished.code, Some(3), "{finished:?}");
+    for (line, row) in [(5, "1500 TCP"), (6, "1500 UDP"), (7, "512 TCP"), (8, "512 UDP")] {
+        let says = format!("line {line}: {row}: one run each: no difference can be shown");
+        finished.assert_prints(&[&says]);
+    }
+    let text = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let doubted = "INVALID: line 8: 854.0 Mbit/s is in parentheses, and does not count: the receiver \
+                   never confirmed it (line 10)";
+    assert!(text.contains(doubted), "{finished:?}");
+}
+
 #[test]
 fn standard_input_is_read() {
     let mut command = linerate("import -");

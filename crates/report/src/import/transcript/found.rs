@@ -32,6 +32,9 @@ pub struct Rates {
     /// Rates in parentheses, by which an author marks what is not to be believed, and their columns,
     /// counted from 0.
     pub doubted: Vec<(usize, BitRate)>,
+    /// Number of the line below that says of a run that its receiver never confirmed it, as iperf
+    /// does; none: no line says so, or no rate is in parentheses.
+    pub unconfirmed: Option<usize>,
 }
 
 /// What ends printed, of one text; a log has less.

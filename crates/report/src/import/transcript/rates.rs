@@ -23,7 +23,7 @@ pub(super) struct Collector {
 impl Collector {
     /// Takes a line that says nothing else; false: it has no rates, or more than them.
     pub(super) fn take(&mut self, text: usize, line: usize, said: &str, found: &mut Found) -> bool {
-        if self.table((text, line), said, found) {
+        if self.table((text, line), said, found) || is_of_doubted(line, said, found) {
             return true;
         }
         let rates = rates(said);
@@ -44,6 +44,7 @@ impl Collector {
             heading: heading.clone(),
             columns: Vec::new(),
             doubted: Vec::new(),
+            unconfirmed: None,
         });
         let is_alone = rates.len() == 1;
         for (at, (offset, rate)) in rates.into_iter().enumerate() {
@@ -74,7 +75,7 @@ impl Collector {
                 return false;
             }
             let columns = rates.into_iter().map(|rate| rate.into_iter().collect()).collect();
-            found.rates.push(Rates { text, line, heading, columns, doubted });
+            found.rates.push(Rates { text, line, heading, columns, doubted, unconfirmed: None });
         }
         true
     }
@@ -90,6 +91,16 @@ impl Collector {
             found.unread.extend(lines);
         }
     }
+}
+
+/// Takes the warning of iperf that a receiver never confirmed a run, where rates above it are in
+/// parentheses; false: it is none, or there are none.
+fn is_of_doubted(line: usize, said: &str, found: &mut Found) -> bool {
+    if !said.contains(UNCONFIRMED) {
+        return false;
+    }
+    let doubted = found.rates.iter_mut().rev().find(|rates| !rates.doubted.is_empty());
+    doubted.map(|rates| rates.unconfirmed = Some(line)).is_some()
 }
 
 /// The rates of a line with nothing else, and where they begin; empty: it has something else.
@@ -110,6 +121,7 @@ fn rates(line: &str) -> Vec<(usize, BitRate)> {
     }
 }
 
+const UNCONFIRMED: &str = "WARNING: did not receive ack of last datagram";
 /// What people set around a heading.
 const MARKS: &str = "-*#=|:`> \t";
 /// Spaces before the second of two columns.
