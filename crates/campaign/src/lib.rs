@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod delegate;
 mod diagnose;
 mod event;
 mod judge;
@@ -20,11 +21,12 @@ pub use analysis::comparison::{
 };
 pub use analysis::ladder::{latency as ladder_latency, rungs};
 pub use analysis::search::SearchLimits;
+pub use delegate::Delegate;
 pub use diagnose::{diagnose, rules};
 pub use event::{Event, Monitor};
 pub use judge::{attribute, judge, judge_together, load_curves};
 pub use ladder::Ladder;
 pub use runner::{ObservedHost, Results, Runner};
-pub use search::{Next, Purpose, Row, RowRate, Search, Task, Trial};
-pub use tune::{Answer, Tune, Tuned};
+pub use search::{Next, Purpose, Row, RowRate, Search, Server, Task, Trial};
+pub use tune::{Answer, Proposal, Tune, Tuned};
 pub use tuner::{Joined, Outlook, Tuner};

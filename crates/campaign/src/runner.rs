@@ -1,5 +1,6 @@
 //! Runs tests against one server and has them judged.
 
+use std::path::Path;
 use std::time::Duration;
 
 use linux::event::StopSignals;
@@ -9,8 +10,9 @@ use measurement::{RecordSet, TestRecord};
 use session::SessionError;
 use session::client::{Request, Watching};
 
+use crate::delegate::Delegate;
 use crate::event::{Event, Forward, Monitor};
-use crate::search::{self, Next, Purpose, Row, RowRate, Search, Task, Trial};
+use crate::search::{self, Next, Purpose, Row, RowRate, Search, Server, Task, Trial};
 use crate::tuner::{Joined, Tuner};
 
 mod companion;
@@ -36,6 +38,8 @@ pub struct Runner<'a> {
     pub tuner: Option<&'a mut dyn Tuner>,
     /// Further hosts whose settings are made.
     pub joined: Vec<Joined<'a>>,
+    /// Runs the rows that name a program; none: no row does.
+    pub delegate: Option<&'a mut dyn Delegate>,
 }
 
 /// Results of a [`Search`]: judged records, the error that ended it early, if one did, and the
@@ -59,7 +63,7 @@ impl<'a> Runner<'a> {
         monitor: &'a mut dyn Monitor,
     ) -> Self {
         let (observed, joined) = (Vec::new(), Vec::new());
-        Self { request, observed, interrupts, monitor, tuner: None, joined }
+        Self { request, observed, interrupts, monitor, tuner: None, joined, delegate: None }
     }
 
     /// Runs one test. A test for a result is judged; a trial is not.
@@ -169,6 +173,10 @@ impl<'a> Runner<'a> {
         if let Some(cpus) = &row.cpus {
             request.cpus.clone_from(cpus);
         }
+        if let Some(Server { host, port }) = &row.server {
+            request.host.clone_from(host);
+            request.port = *port;
+        }
         request.tags.extend(row.placement().map(|cpus| (search::CPUS.to_owned(), cpus)));
         request
     }
@@ -178,8 +186,8 @@ impl<'a> Runner<'a> {
         let request = self.request_of(&task.row);
         let probe = task.row.probe_every.map(|every| LatencyProbe::new(&request, every));
         let interrupts = self.interrupts;
-        let monitor = &mut *self.monitor;
-        let mut test = || run_test(&request, monitor, interrupts, patience);
+        let mut means = Means::of(&task.row, &mut *self.monitor, self.delegate.as_deref_mut())?;
+        let mut test = || run_test(&request, &mut means, interrupts, patience);
         let mut probed = || match &probe {
             Some(Ok(probe)) => probe::run_beside(probe, interrupts, &mut test),
             // Every pause that the command line takes makes a plan.
@@ -209,8 +217,9 @@ impl<'a> Runner<'a> {
         }
         let is_watched = request.options.watching != Watching::Nothing;
         let observed = if is_watched { self.observed.as_slice() } else { &[] };
-        let (monitor, interrupts) = (&mut *self.monitor, self.interrupts);
-        let mut test = || run_test(&request, monitor, interrupts, patience);
+        let interrupts = self.interrupts;
+        let mut means = Means::of(&task.row, &mut *self.monitor, self.delegate.as_deref_mut())?;
+        let mut test = || run_test(&request, &mut means, interrupts, patience);
         let record = observed::run_observed(observed, &request, interrupts, &mut test)?;
         // Part of a trial decides nothing.
         match record.outcome.ending {
@@ -256,17 +265,54 @@ fn split(done: Vec<Trial>) -> (Vec<TestRecord>, Option<SessionError>) {
     (records, last_error)
 }
 
+/// By what a test is run.
+enum Means<'m> {
+    This(&'m mut dyn Monitor),
+    Program(&'m mut dyn Delegate, &'m Path),
+}
+
+impl<'m> Means<'m> {
+    fn of(
+        row: &'m Row,
+        monitor: &'m mut dyn Monitor,
+        delegate: Option<&'m mut (dyn Delegate + '_)>,
+    ) -> Result<Self, SessionError> {
+        match (&row.program, delegate) {
+            (None, _) => Ok(Self::This(monitor)),
+            (Some(program), Some(delegate)) => Ok(Self::Program(delegate, program)),
+            (Some(program), None) => Err(SessionError::Program {
+                program: program.display().to_string(),
+                reason: "nothing runs other programs".to_owned(),
+                may_pass: false,
+            }),
+        }
+    }
+
+    fn run(
+        &mut self,
+        request: &Request,
+        interrupts: Option<&StopSignals>,
+    ) -> Result<TestRecord, SessionError> {
+        match self {
+            Self::This(monitor) => {
+                session::client::run(request, &mut Forward(&mut **monitor), interrupts)
+            }
+            Self::Program(delegate, program) => delegate.run(program, request, interrupts),
+        }
+    }
+}
+
 /// Runs one test; tries again while the server is still busy with the one before. An iperf3 even
 /// closes its port between two tests (clause 2.6 of docs/protocol/iperf3.md).
 fn run_test(
     request: &Request,
-    monitor: &mut dyn Monitor,
+    means: &mut Means<'_>,
     interrupts: Option<&StopSignals>,
     patience: Duration,
 ) -> Result<TestRecord, SessionError> {
     let deadline = linux::clock::monotonic() + patience;
     loop {
-        match session::client::run(request, &mut Forward(monitor), interrupts) {
+        match means.run(request, interrupts) {
             Err(error) if error.may_pass() && linux::clock::monotonic() < deadline => {
                 std::thread::sleep(RETRY);
             }

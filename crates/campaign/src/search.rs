@@ -4,6 +4,7 @@
 //!
 //! A new strategy is one file in this folder and one line in the list below.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use measurement::outcome::Ending;
@@ -84,6 +85,19 @@ pub struct Row {
     pub settings: Vec<Setting>,
     /// The same of further hosts, which let this one change them.
     pub elsewhere: Vec<Change>,
+    /// Server of the row, in place of that of the request; none: that of the request.
+    pub server: Option<Server>,
+    /// Program that runs the test of the row, by a [`Delegate`](crate::Delegate); none: this one.
+    pub program: Option<PathBuf>,
+}
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Name or address of the host.
+    pub host: String,
+    /// Port of the server.
+    pub port: u16,
 }
 
 /// Where the rate of a row comes from.
@@ -146,6 +160,8 @@ impl Row {
             cpus: None,
             settings: Vec::new(),
             elsewhere: Vec::new(),
+            server: None,
+            program: None,
         }
     }
 

@@ -33,12 +33,25 @@ pub struct Tune {
     pub most_attempts: usize,
 }
 
-/// Whether changes may be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Changes that are to be tried together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal<'a> {
+    /// What names them.
+    pub finding: &'a Finding,
+    /// The changes, with the current values.
+    pub changes: &'a [TriedChange],
+    /// What they may disturb, and who may write them again, each a sentence without a full stop.
+    pub cautions: &'a [String],
+}
+
+/// Which proposals may be tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// They may be made.
-    Yes,
-    /// They are left out, for this reason: a sentence without a full stop.
+    /// All of them.
+    All,
+    /// Those at these places; the user declined the others.
+    Only(Vec<usize>),
+    /// None, for this reason: a sentence without a full stop.
     No(&'static str),
     /// The tuning ends.
     Stop,
@@ -63,14 +76,15 @@ pub struct Tuned {
 }
 
 impl Tune {
-    /// Runs the tuning. `ask` is asked before changes of a finding are tried for the first time.
+    /// Runs the tuning. `ask` is asked once for all that a verdict proposes, but for what was
+    /// agreed to before.
     ///
     /// At its end those settings are in effect whose changes helped, each by itself and, in a last
     /// comparison, all together; after an error none.
     pub fn run(
         &self,
         runner: &mut Runner<'_>,
-        ask: &mut dyn FnMut(&Finding, &[TriedChange]) -> Answer,
+        ask: &mut dyn FnMut(&[Proposal<'_>]) -> Answer,
     ) -> Tuned {
         let mut course = Course {
             tune: self,
@@ -79,6 +93,7 @@ impl Tune {
             row: self.row.clone(),
             helped: Vec::new(),
             seen: BTreeSet::new(),
+            agreed: BTreeSet::new(),
             tuned: Tuned::default(),
         };
         let ended = course.run();
@@ -101,13 +116,15 @@ impl Tune {
 struct Course<'t, 'r, 'a> {
     tune: &'t Tune,
     runner: &'r mut Runner<'a>,
-    ask: &'t mut dyn FnMut(&Finding, &[TriedChange]) -> Answer,
+    ask: &'t mut dyn FnMut(&[Proposal<'_>]) -> Answer,
     /// The row with all changes that helped so far.
     row: Row,
     /// These changes.
     helped: Vec<TriedChange>,
     /// Changes that were tried or refused.
     seen: BTreeSet<String>,
+    /// Changes that may be tried.
+    agreed: BTreeSet<String>,
     tuned: Tuned,
 }
 
@@ -149,35 +166,72 @@ impl Course<'_, '_, '_> {
 
     /// Tries changes until some of them help; whether they do, or the host has to be judged anew.
     fn try_in_turn(&mut self, findings: &[Finding]) -> Result<bool, SessionError> {
-        for finding in findings {
-            let is_new = Candidate::key(finding).is_some_and(|key| self.seen.insert(key));
-            if !is_new {
-                continue;
-            }
+        let candidates = self.candidates(findings);
+        for (key, finding, candidate) in self.agreed_of(candidates)? {
             if self.tried() >= self.tune.most_attempts {
                 return Ok(false);
             }
-            let candidate = match self.candidate(finding) {
-                Ok(candidate) => candidate,
-                Err(reason) => {
-                    let changes = finding.remedy.changes.iter().cloned();
-                    self.leave_out(finding, changes.map(TriedChange::not_made).collect(), reason);
-                    continue;
-                }
-            };
-            match (self.ask)(finding, &candidate.changes) {
-                Answer::Yes => {}
-                Answer::No(reason) => {
-                    self.leave_out(finding, candidate.changes, reason.to_owned());
-                    continue;
-                }
-                Answer::Stop => return Err(SessionError::Interrupted),
-            }
+            self.seen.insert(key);
             if self.attempt(finding, candidate)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// What findings name and can be tried here; what cannot is left out.
+    fn candidates<'f>(&mut self, findings: &'f [Finding]) -> Vec<Keyed<'f>> {
+        let mut candidates = Vec::<Keyed<'f>>::new();
+        for finding in findings {
+            let Some(key) = Candidate::key(finding) else { continue };
+            if self.seen.contains(&key) || candidates.iter().any(|(other, ..)| *other == key) {
+                continue;
+            }
+            match self.candidate(finding) {
+                Ok(candidate) => candidates.push((key, finding, candidate)),
+                Err(reason) => {
+                    self.seen.insert(key);
+                    let changes = finding.remedy.changes.iter().cloned();
+                    self.leave_out(finding, changes.map(TriedChange::not_made).collect(), reason);
+                }
+            }
+        }
+        candidates
+    }
+
+    /// Those that may be tried, after a question if there are new ones.
+    fn agreed_of<'f>(&mut self, all: Vec<Keyed<'f>>) -> Result<Vec<Keyed<'f>>, SessionError> {
+        let new = all.iter().filter(|(key, ..)| !self.agreed.contains(key));
+        let proposals: Vec<_> = new
+            .map(|(_, finding, Candidate { changes, cautions, .. })| Proposal {
+                finding,
+                changes,
+                cautions,
+            })
+            .collect();
+        if proposals.is_empty() || self.tried() >= self.tune.most_attempts {
+            return Ok(all);
+        }
+        let (chosen, reason) = match (self.ask)(&proposals) {
+            Answer::All => ((0..proposals.len()).collect(), ""),
+            Answer::Only(places) => (places, DECLINED),
+            Answer::No(reason) => (Vec::new(), reason),
+            Answer::Stop => return Err(SessionError::Interrupted),
+        };
+        let mut place = 0;
+        let mut agreed = Vec::new();
+        for (key, finding, candidate) in all {
+            let is_new = !self.agreed.contains(&key);
+            if is_new && !chosen.contains(&place) {
+                self.leave_out(finding, candidate.changes, reason.to_owned());
+                self.seen.insert(key);
+            } else {
+                self.agreed.insert(key.clone());
+                agreed.push((key, finding, candidate));
+            }
+            place += usize::from(is_new);
+        }
+        Ok(agreed)
     }
 
     /// Attempts that took tests.
@@ -275,6 +329,10 @@ impl Course<'_, '_, '_> {
     }
 }
 
+/// Changes by what they are told from others, what names them, and they themselves.
+type Keyed<'f> = (String, &'f Finding, Candidate);
+
+const DECLINED: &str = "you declined it";
 /// The label of a record for what it was made for: `verdict`, the number of an attempt, `check`.
 const TUNE: &str = "tune";
 /// Tests for one verdict, of which an INVALID one is repeated.

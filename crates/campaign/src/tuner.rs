@@ -40,4 +40,8 @@ pub struct Outlook {
     pub is_in_effect: bool,
     /// Shell commands that restore the current value.
     pub undo: Vec<String>,
+    /// What the change may disturb, e.g. `the connection may be cut`.
+    pub risks: Vec<String>,
+    /// Running programs that may write the setting again, e.g. `irqbalance`.
+    pub rewriters: Vec<String>,
 }

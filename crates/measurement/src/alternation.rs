@@ -7,6 +7,7 @@ use crate::comparison::EffectSize;
 use crate::heading::Heading;
 use crate::plan::TestPlan;
 use crate::record::{RunError, TestRecord};
+use crate::remedy::Setting;
 use crate::units::BitRate;
 
 /// Format version of the JSON of an A/B test.
@@ -59,11 +60,32 @@ pub struct AbRecord {
 pub struct AbSide {
     /// Options as they were typed; empty: those of both sides alone.
     pub options: String,
+    /// Settings of this host that are in effect during its tests alone, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub changes: Vec<Setting>,
+    /// Server of its tests, HOST:PORT; none: that of both sides.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub server: Option<String>,
+    /// Program that runs its tests; none: this one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub program: Option<String>,
     /// Plan of its tests.
     pub plan: TestPlan,
     /// Geometric mean of the rates of the runs that count; none: no run counts.
     #[serde(rename = "rate_bits_per_second", skip_serializing_if = "Option::is_none", default)]
     pub rate: Option<BitRate>,
+}
+
+impl AbSide {
+    /// What it has and the other side has not, in words: `-w 4M; sysctl -w net.core.rmem_max=1`.
+    pub fn shown(&self) -> String {
+        let options = (!self.options.is_empty()).then(|| self.options.clone());
+        let server = self.server.as_ref().map(|server| format!("to {server}"));
+        let program = self.program.as_ref().map(|program| format!("by {program}"));
+        let changes = self.changes.iter().map(Setting::to_string);
+        let all = options.into_iter().chain(program).chain(server).chain(changes);
+        all.collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// Rule by which an A/B test ends.

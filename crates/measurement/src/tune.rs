@@ -54,6 +54,9 @@ pub struct TuneRecord {
     /// The changes that are in effect after the tuning, in the order in which they were made.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub kept: Vec<TriedChange>,
+    /// Files that were written so that the changes outlive the next boot.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub persisted: Vec<String>,
     /// Judged records of all tests that gave one, in the order in which they ran, with the label
     /// `tune`.
     pub records: Vec<TestRecord>,

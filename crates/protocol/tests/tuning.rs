@@ -55,6 +55,8 @@ fn requests_and_answers_arrive_byte_by_byte() {
             current: "1".to_owned(),
             is_in_effect: false,
             undo: vec!["x".to_owned()],
+            risks: vec!["y".to_owned()],
+            rewriters: vec!["z".to_owned()],
         },
         Answer::Set(vec![ReadBack { setting: setting(), value: "8".to_owned() }]),
         Answer::Kept,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use measurement::comparison::{EffectSize, RatioInterval};
 use measurement::units::counted;
-use measurement::{AbFinding, AbRecord, AbSide, BitRate, Stamp};
+use measurement::{AbFinding, AbRecord, BitRate, Stamp};
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::heading;
@@ -42,14 +42,14 @@ fn head(record: &AbRecord) -> String {
 
 fn sides(record: &AbRecord) -> Columns {
     let mut columns = Columns::default();
-    let titles = ["", "options", "mean rate"];
+    let titles = ["", "setting", "mean rate"];
     columns.push(titles.map(|title| Cell::new(title, Emphasis::Faint)).to_vec());
     let unit = unit(record);
     for (name, side) in [("A", &record.a), ("B", &record.b)] {
-        let AbSide { options, rate, .. } = side;
-        let options = if options.is_empty() { "-" } else { options };
-        let rate = rate.map_or("-".to_owned(), |rate| show(unit, rate));
-        columns.push(vec![name.into(), options.into(), Cell::new(rate, Emphasis::Strong)]);
+        let shown = side.shown();
+        let shown = if shown.is_empty() { "-" } else { &shown };
+        let rate = side.rate.map_or("-".to_owned(), |rate| show(unit, rate));
+        columns.push(vec![name.into(), shown.into(), Cell::new(rate, Emphasis::Strong)]);
     }
     columns
 }
@@ -132,7 +132,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use measurement::plan::PlanDraft;
-    use measurement::{AbRule, Direction, Heading, Transport};
+    use measurement::{AbRule, AbSide, Direction, Heading, Transport};
 
     use super::*;
     use crate::columns::plain;
@@ -141,6 +141,9 @@ mod tests {
         let plan = PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan");
         let side = |options: &str, mbps: u64| AbSide {
             options: options.to_owned(),
+            changes: Vec::new(),
+            server: None,
+            program: None,
             plan: plan.clone(),
             rate: Some(BitRate::from_bits_per_second(mbps * 1_000_000)),
         };
@@ -175,7 +178,11 @@ mod tests {
     #[test]
     fn an_ab_test_fits_a_terminal() {
         let mut out = Vec::new();
-        write(&record(AbFinding::Faster, 1.051, 1.03, 1.073), 80, &mut out).expect("a vector");
+        let mut record = record(AbFinding::Faster, 1.051, 1.03, 1.073);
+        record.a.program = Some("iperf3".to_owned());
+        record.b.server = Some("10.0.0.3:5201".to_owned());
+        record.b.changes = vec!["ethtool -K eth0 tso off".parse().expect("a command")];
+        write(&record, 80, &mut out).expect("a vector");
         let text = plain(&String::from_utf8(out).expect("text"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         insta::assert_snapshot!(text);

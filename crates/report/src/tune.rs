@@ -42,6 +42,11 @@ pub fn write(record: &TuneRecord, width: usize, out: &mut dyn Write) -> io::Resu
     if let Some(commands) = undo(record) {
         lines.extend(labelled("UNDO", Emphasis::Faint, &commands, width));
     }
+    if !record.persisted.is_empty() {
+        let files = record.persisted.join(", ");
+        let text = format!("{files}, until linerate undo --persistent");
+        lines.extend(labelled("FILES", Emphasis::Faint, &stopped(&text), width));
+    }
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
@@ -268,6 +273,7 @@ mod tests {
             attempts: vec![helped, undone, left_out],
             check: Some(comparison(AbFinding::Faster, 2.41)),
             kept: vec![made],
+            persisted: vec!["/etc/linerate/tuning.sh".to_owned()],
             records: Vec::new(),
             error: None,
         }

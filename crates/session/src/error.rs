@@ -129,6 +129,16 @@ pub enum SessionError {
     /// sentence.
     #[error("{0}")]
     Setting(String),
+    /// Another program that was to run the test gave no result.
+    #[error("{program}: {reason}")]
+    Program {
+        /// The program, as given.
+        program: String,
+        /// Reason in words.
+        reason: String,
+        /// Whether the same test may succeed if it is tried again in a moment.
+        may_pass: bool,
+    },
     /// The kernel set smaller socket buffers than requested.
     #[error(
         "asked for a socket buffer of {}, the kernel gave {}: raise net.core.rmem_max and \
@@ -176,7 +186,11 @@ impl SessionError {
     /// refused the TCP connection.
     pub fn may_pass(&self) -> bool {
         let refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-        self.is_busy() || matches!(self, Self::Connect { error, .. } if refused(error))
+        match self {
+            Self::Connect { error, .. } => refused(error),
+            Self::Program { may_pass, .. } => *may_pass,
+            _ => self.is_busy(),
+        }
     }
 
     pub(crate) const fn system(what: &'static str) -> impl Fn(io::Error) -> Self {

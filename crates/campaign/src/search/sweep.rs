@@ -88,6 +88,7 @@ pub(super) fn ends_all(trial: &Trial) -> bool {
                     error,
                     SessionError::Interrupted
                         | SessionError::Setting(_)
+                        | SessionError::Program { .. }
                         | SessionError::Resolve { .. }
                         | SessionError::BindFamily { .. }
                         | SessionError::Connect { .. }

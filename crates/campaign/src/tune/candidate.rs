@@ -9,13 +9,15 @@ use measurement::verdict::Finding;
 use measurement::{Pacing, TestPlan};
 
 use crate::search::Row;
-use crate::tuner::{Joined, Tuner};
+use crate::tuner::{Joined, Outlook, Tuner};
 
 /// Changes that are tried together.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Candidate {
     /// The changes, with the current values.
     pub(super) changes: Vec<TriedChange>,
+    /// What they may disturb, and who may write them again, each once.
+    pub(super) cautions: Vec<String>,
     /// The row with them.
     pub(super) row: Row,
 }
@@ -42,7 +44,8 @@ impl Candidate {
         row: &Row,
         tuners: &mut Tuners<'_, '_>,
     ) -> Result<Self, String> {
-        let mut candidate = Self { changes: Vec::new(), row: row.clone() };
+        let (changes, cautions) = (Vec::new(), Vec::new());
+        let mut candidate = Self { changes, cautions, row: row.clone() };
         let mut is_elsewhere = true;
         for change in &finding.remedy.changes {
             if let Some(tuner) = tuners.of(&change.host) {
@@ -68,28 +71,77 @@ impl Candidate {
         }
         let outlook = tuner.look(&change.setting)?;
         if !outlook.is_in_effect {
-            self.row.set(change);
-            self.changes.push(TriedChange {
-                undo: outlook.undo,
-                ..TriedChange::not_made(change.clone().replacing(outlook.current))
-            });
+            self.warn(change, &outlook, tuner);
+            self.make(change, outlook);
         }
         Ok(())
+    }
+
+    fn make(&mut self, change: &Change, outlook: Outlook) {
+        self.row.set(change);
+        self.changes.push(TriedChange {
+            undo: outlook.undo,
+            ..TriedChange::not_made(change.clone().replacing(outlook.current))
+        });
+    }
+
+    /// Notes what a change risks. A service that would write the setting again is stopped first, if
+    /// it has no other task and can be started again.
+    fn warn(&mut self, change: &Change, outlook: &Outlook, tuner: &mut dyn Tuner) {
+        for risk in &outlook.risks {
+            self.caution(risk.clone());
+        }
+        for name in &outlook.rewriters {
+            if !(name == IRQBALANCE && self.is_stopped(&change.host, name, tuner)) {
+                self.caution(format!("{name} may write it again"));
+            }
+        }
+    }
+
+    /// Adds that a service of that host is stopped; whether it is.
+    fn is_stopped(&mut self, host: &Role, service: &str, tuner: &mut dyn Tuner) -> bool {
+        let change = Change::new(host, Setting::StoppedService { service: service.to_owned() });
+        if self.row.has(&change) {
+            return true;
+        }
+        let Ok(outlook) = tuner.look(&change.setting) else { return false };
+        if outlook.is_in_effect {
+            // Somebody started the program, and not the service.
+            return false;
+        }
+        self.make(&change, outlook);
+        true
+    }
+
+    fn caution(&mut self, text: String) {
+        if !self.cautions.contains(&text) {
+            self.cautions.push(text);
+        }
     }
 }
 
 impl Row {
     /// Adds a setting of a host, in place of another value of it.
     fn set(&mut self, change: &Change) {
-        let new = target(&change.setting);
+        let new = change.setting.target();
         if change.host == Role::Here {
-            self.settings.retain(|other| target(other) != new);
+            self.settings.retain(|other| other.target() != new);
             self.settings.push(change.setting.clone());
         } else {
             let is_same =
-                |other: &Change| other.host == change.host && target(&other.setting) == new;
+                |other: &Change| other.host == change.host && other.setting.target() == new;
             self.elsewhere.retain(|other| !is_same(other));
             self.elsewhere.push(change.clone());
+        }
+    }
+
+    /// Whether the setting of that host is made.
+    fn has(&self, change: &Change) -> bool {
+        let is_it =
+            |other: &Change| other.host == change.host && other.setting == change.setting;
+        match change.host {
+            Role::Here => self.settings.contains(&change.setting),
+            _ => self.elsewhere.iter().any(is_it),
         }
     }
 }
@@ -109,18 +161,6 @@ impl<'a> Tuners<'_, 'a> {
         let joined = self.joined.iter_mut().find(|one| one.host == *host)?;
         Some(&mut *joined.tuner)
     }
-}
-
-/// What a setting is a value of: its command without the value.
-fn target(setting: &Setting) -> String {
-    let command = setting.to_string();
-    let (first, last) = match setting {
-        Setting::Sysctl { .. } => command.split_once('='),
-        _ => command.rsplit_once(' '),
-    }
-    .unwrap_or((&command, ""));
-    // A file is the last word, and not the value.
-    if first.starts_with("echo ") { last.to_owned() } else { first.to_owned() }
 }
 
 /// Whose setting it is.
@@ -147,17 +187,22 @@ fn with_option(plan: &TestPlan, option: &Setting) -> Result<TestPlan, String> {
     draft.check().map_err(|error| error.to_string())
 }
 
+/// It writes nothing but the CPUs of interrupts, so that it can be stopped for them.
+const IRQBALANCE: &str = "irqbalance";
+
 #[cfg(test)]
 mod tests {
     use measurement::plan::PlanDraft;
-    use measurement::remedy::{CpuMask, Remedy, Switch};
+    use measurement::remedy::{Remedy, Switch};
     use measurement::{ByteSize, Certainty, Direction, Effect, RuleId, Transport};
 
     use super::*;
-    use crate::tuner::Outlook;
 
-    /// A host on which GRO is on already, and LRO cannot be changed.
-    struct Host;
+    /// A host on which GRO is on already, LRO cannot be changed, and irqbalance runs, as a service
+    /// or not.
+    struct Host {
+        has_service: bool,
+    }
 
     impl Tuner for Host {
         fn look(&mut self, setting: &Setting) -> Result<Outlook, String> {
@@ -165,9 +210,15 @@ mod tests {
             if command.contains(" lro ") {
                 return Err("lro cannot be changed".to_owned());
             }
+            if command.contains("systemctl") && !self.has_service {
+                return Err("systemctl is not there".to_owned());
+            }
             let is_in_effect = command.contains(" gro ");
             let undo = vec![command.replace(" on", " off")];
-            Ok(Outlook { current: "off".to_owned(), is_in_effect, undo })
+            let is_irq = command.contains("/proc/irq");
+            let rewriters = if is_irq { vec!["irqbalance".to_owned()] } else { Vec::new() };
+            let risks = vec!["it holds for the whole host".to_owned()];
+            Ok(Outlook { current: "off".to_owned(), is_in_effect, undo, risks, rewriters })
         }
 
         fn set(&mut self, _: &[Setting]) -> Result<(), String> {
@@ -211,7 +262,7 @@ mod tests {
     }
 
     fn candidate(changes: &[(Role, Setting)]) -> Result<Candidate, String> {
-        let mut tuners = Tuners { own: &mut Host, joined: &mut [] };
+        let mut tuners = Tuners { own: &mut Host { has_service: true }, joined: &mut [] };
         Candidate::of(&finding(changes), &row(), &mut tuners)
     }
 
@@ -219,7 +270,7 @@ mod tests {
     fn settings_and_options_of_a_finding_are_made_together() {
         let window = Setting::Window(ByteSize::from_bytes(1 << 20));
         let both = [(Role::Here, sysctl(1)), (Role::Here, window)];
-        let Candidate { changes, row } = candidate(&both).expect("a candidate");
+        let Candidate { changes, row, .. } = candidate(&both).expect("a candidate");
         assert_eq!(row.settings, [sysctl(1)]);
         assert_eq!(row.plan.options.window, Some(ByteSize::from_bytes(1 << 20)));
         assert_eq!(changes.len(), 2);
@@ -261,19 +312,28 @@ mod tests {
     fn a_further_value_of_a_setting_takes_the_place_of_the_one_before() {
         let before = Row { settings: vec![sysctl(1), feature("tso")], ..row() };
         let further = finding(&[(Role::Here, sysctl(2))]);
-        let mut tuners = Tuners { own: &mut Host, joined: &mut [] };
+        let mut tuners = Tuners { own: &mut Host { has_service: true }, joined: &mut [] };
         let Candidate { row, .. } = Candidate::of(&further, &before, &mut tuners).expect("one");
         assert_eq!(row.settings, [feature("tso"), sysctl(2)]);
     }
 
     #[test]
-    fn a_setting_is_told_by_what_it_is_a_value_of() {
-        let rps = |cpus: CpuMask| Setting::RpsCpus { interface: "eth0".to_owned(), queue: 1, cpus };
-        let masks = [[1].into_iter().collect(), [2].into_iter().collect()];
-        let [one, other] = masks.map(|mask| target(&rps(mask)));
-        assert_eq!(one, other);
-        assert_eq!(target(&sysctl(1)), target(&sysctl(2)));
-        assert_ne!(target(&feature("tso")), target(&feature("gso")));
+    fn irqbalance_is_stopped_before_interrupts_are_moved() {
+        let irq = |irq| Setting::IrqAffinity { irq, cpus: [1].into_iter().collect() };
+        let both = finding(&[(Role::Here, irq(1)), (Role::Here, irq(2))]);
+        let moved = |has_service| {
+            let candidate = Candidate::of(&both, &row(), &mut Host { has_service });
+            let Candidate { row, cautions, changes } = candidate.expect("a candidate");
+            let settings: Vec<_> = row.settings.iter().map(Setting::to_string).collect();
+            assert_eq!(changes.len(), settings.len());
+            (settings, cautions)
+        };
+        let [one, other] = [irq(1).to_string(), irq(2).to_string()];
+        let whole = "it holds for the whole host".to_owned();
+        let stop = "systemctl stop irqbalance".to_owned();
+        assert_eq!(moved(true), (vec![stop, one.clone(), other.clone()], vec![whole.clone()]));
+        let again = "irqbalance may write it again".to_owned();
+        assert_eq!(moved(false), (vec![one, other], vec![whole, again]));
     }
 
     #[test]

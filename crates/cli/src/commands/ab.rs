@@ -1,12 +1,17 @@
 //! `linerate ab`: two settings in turn, until it is decided which is faster.
 
+#[cfg(feature = "import")]
+mod program;
+mod sides;
+
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
 use campaign::search::{Alternate, Sweep};
-use campaign::{AB_CONFIDENCE, Look, Requirements, Results, Row, Runner};
+use campaign::{AB_CONFIDENCE, Look, Monitor, Requirements, Results, Row, Runner, Tuner};
+use host::tuning::Tuning;
 use linux::entropy;
 use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
@@ -16,6 +21,8 @@ use measurement::{
 };
 use report::ab;
 
+use self::sides::{Side, sides};
+use super::tune::{HostTuner, Watch, Watchdog};
 use crate::commands::test::request;
 use crate::exit::{self, UsageError};
 use crate::flags::format::Form;
@@ -38,53 +45,70 @@ pub(crate) fn run(flags: &AbFlags) -> anyhow::Result<ExitCode> {
         AbRule { most_pairs: flags.pairs, margin_ratio: flags.margin, confidence: AB_CONFIDENCE };
     announce(flags, &plans);
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let detail = Detail::from_flags(output.quiet, output.verbose);
-    let most = usize::try_from(flags.pairs).unwrap_or(usize::MAX).saturating_mul(2);
-    let mut progress = Progress::new(detail).of(most);
-    let mut runner =
-        Runner::new(request(&flags.test, a.row.plan.clone()), Some(&interrupts), &mut progress);
-    runner.observed.clone_from(&flags.test.rows.observe);
     let mut search = Alternate::new([a.row.clone(), b.row.clone()], rule, seed);
-    let results = runner.search(&mut search);
-    drop(progress);
-    let of_side = |side: Side| AbSide { options: side.options, plan: side.row.plan, rate: None };
-    let test = AbTest { sides: [a, b].map(of_side), rule, seed };
+    let sides = [a, b];
+    let (results, failed) = results(flags, &sides, &mut search, &interrupts)?;
+    let test = AbTest { sides: sides.map(|side| side.shown), rule, seed, failed };
     finish(flags, form, &requirements, &test.record(flags, &search, results))
 }
 
-/// A setting, and how it is tested.
-struct Side {
-    options: String,
-    row: Row,
-    /// All else that a test has, in words: it is the same for all tests of a run.
-    shared: String,
-}
-
-fn sides(flags: &AbFlags) -> Result<[Side; 2], UsageError> {
-    let [a, b] = [side("--a", &flags.a)?, side("--b", &flags.b)?];
-    if a.shared != b.shared {
-        let text = "A and B can differ in what a stream does and in its CPUs: type other options \
-                    outside of --a and --b";
-        return Err(UsageError(text.to_owned()));
+/// Runs the tests; why changes could not be undone at the end, if they could not.
+fn results(
+    flags: &AbFlags,
+    sides: &[Side; 2],
+    search: &mut Alternate,
+    interrupts: &StopSignals,
+) -> anyhow::Result<(Results, Option<String>)> {
+    let mut tuning = Changes::open(flags, sides)?;
+    let most = usize::try_from(flags.pairs).unwrap_or(usize::MAX).saturating_mul(2);
+    let detail = Detail::from_flags(flags.test.output.quiet, flags.test.output.verbose);
+    let mut progress = Progress::new(detail).of(most);
+    let mut watch = None;
+    let monitor: &mut dyn Monitor = match &tuning {
+        Some(changes) => watch.insert(Watch::start(&mut progress, changes.tuner.session())?),
+        None => &mut progress,
+    };
+    let request = request(&flags.test, sides[0].row.plan.clone());
+    let mut runner = Runner::new(request, Some(interrupts), monitor);
+    runner.observed.clone_from(&flags.test.rows.observe);
+    runner.tuner = tuning.as_mut().map(|changes| &mut changes.tuner as &mut dyn Tuner);
+    #[cfg(feature = "import")]
+    let mut programs = program::Programs;
+    #[cfg(feature = "import")]
+    {
+        runner.delegate = Some(&mut programs);
     }
-    Ok([a, b])
+    let results = runner.search(search);
+    drop(runner);
+    // Its thread has the settings, too.
+    drop(watch);
+    Ok((results, tuning.and_then(Changes::finish)))
 }
 
-fn side(name: &str, options: &str) -> Result<Side, UsageError> {
-    let named = |text: &str| UsageError(format!("{name}: {text}"));
-    let test = AbFlags::side(options).map_err(|error| {
-        if !error.use_stderr() {
-            return named("help and version are no settings");
+/// Makes the changes of the sides and undoes them.
+struct Changes {
+    tuner: HostTuner,
+    /// Undoes them if this process is killed.
+    _watchdog: Watchdog,
+}
+
+impl Changes {
+    /// None: no side has changes.
+    fn open(flags: &AbFlags, sides: &[Side; 2]) -> anyhow::Result<Option<Self>> {
+        if sides.iter().all(|side| side.row.settings.is_empty()) {
+            return Ok(None);
         }
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default();
-        named(first.trim_start_matches("error: "))
-    })?;
-    let row = one_row(&test, "an A/B test").map_err(|error| named(&error.0))?;
-    let TestFlags { server, rows, output, .. } = &test;
-    let watched = format!("{:?} {} {:?}", rows.profile, rows.no_evidence, rows.observe);
-    let shared = format!("{server:?} {watched} {output:?}");
-    Ok(Side { options: options.trim().to_owned(), row, shared })
+        let mut tuner = HostTuner::new(Tuning::open(&flags.state)?, true);
+        sides::check_changes(sides, &mut tuner).map_err(anyhow::Error::msg)?;
+        let watchdog = Watchdog::start(&flags.state);
+        let watchdog = watchdog.context("cannot start a process that undoes changes")?;
+        Ok(Some(Self { tuner, _watchdog: watchdog }))
+    }
+
+    /// Undoes all; why something could not be.
+    fn finish(self) -> Option<String> {
+        self.tuner.finish(false).err().map(|error| error.to_string())
+    }
 }
 
 /// The row of what has one, by the flags of a test; `name` is what it is.
@@ -138,6 +162,8 @@ struct AbTest {
     sides: [AbSide; 2],
     rule: AbRule,
     seed: u64,
+    /// Why changes could not be undone.
+    failed: Option<String>,
 }
 
 impl AbTest {
@@ -145,6 +171,7 @@ impl AbTest {
         let pairs = search.pairs();
         let look = Look::at(&pairs.counting, &self.rule);
         let error = exit::of_results(&results, pairs.counting.len(), "pair");
+        let error = self.failed.map(exit::failed).or(error);
         let records = results.records.records;
         let tags = flags.test.output.tag.iter().cloned().collect();
         let rate_of =

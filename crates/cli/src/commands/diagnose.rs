@@ -6,14 +6,18 @@ use std::process::ExitCode;
 use anyhow::Context;
 use campaign::search::{Decide, Repeat};
 use campaign::{Row, Runner, Search};
+use host::Tree;
 use host::inventory::kernel_config::{self, Lacking, Purpose};
+use host::tuning::{self, Script, Step, TuningError};
 use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
+use measurement::verdict::Finding;
 use measurement::{Direction, End, TestPlan, Transport};
 use report::export::Diagnosis;
 use session::client::{ClientOptions, Request};
 
 use crate::commands::host::tree;
+use crate::commands::tune::script_text;
 use crate::exit::UsageError;
 use crate::flags::DiagnoseFlags;
 use crate::flags::format::Form;
@@ -32,6 +36,11 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     let tree = tree(flags.root.as_deref())?;
     let (inventory, gaps) = host::inventory::read(&tree);
     let findings = campaign::diagnose(inventory.clone(), gaps.clone());
+    if flags.script {
+        let text = script_text(&script(&tree, &findings)?, flags.persist, &tree);
+        output::print_text(text.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     match form {
         Form::Json => output::print_table(|out| {
             report::diagnosis::write_json(&inventory, &findings, &gaps, out)
@@ -51,6 +60,15 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The changes that findings name.
+fn script(tree: &Tree, findings: &[Finding]) -> Result<Script, TuningError> {
+    let steps = findings.iter().map(|finding| {
+        let (reason, changes) = (&finding.text, &finding.remedy.changes);
+        Step { reason, changes, refused: None }
+    });
+    tuning::script(tree, &steps.collect::<Vec<_>>())
 }
 
 /// How many options a kernel lacks, and the command that lists them; none: it has all that linerate

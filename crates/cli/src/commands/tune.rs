@@ -14,12 +14,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use campaign::{AB_CONFIDENCE, ObservedHost, Requirements, Row, Runner, Tune, Tuned};
-use host::tuning::Tuning;
+use host::Tree;
+use host::tuning::{self, Files, PersistBy, PersistentChange, Tuning};
 use linux::entropy;
 use linux::event::StopSignals;
 use measurement::host::Role;
 use measurement::record::RunError;
-use measurement::tune::Attempt;
+use measurement::tune::{Attempt, TriedChange};
 use measurement::units::counted;
 use measurement::{
     AbFinding, AbRule, AttemptOutcome, Heading, Metric, RecordSet, TestRecord, Transport,
@@ -30,7 +31,6 @@ use session::SessionError;
 
 use self::consent::Consent;
 use self::joined::JoinedHost;
-use self::watch::Watch;
 use super::ab::one_row;
 use super::test::request;
 use crate::exit::{self, UsageError};
@@ -40,6 +40,8 @@ use crate::progress::Progress;
 use crate::{history, output, terminal};
 
 pub(in crate::commands) use host_tuner::HostTuner;
+pub(in crate::commands) use script::text as script_text;
+pub(in crate::commands) use watch::Watch;
 pub(in crate::commands) use watchdog::Watchdog;
 pub(crate) use watchdog::run as watchdog;
 
@@ -51,6 +53,9 @@ pub(crate) fn run(flags: &TuneFlags) -> anyhow::Result<ExitCode> {
         output.requirements.of_rows(std::slice::from_ref(&row.plan), row.probe_every.is_some())?;
     output.check()?;
     let consent = Consent::of(flags)?;
+    if let Some(by) = flags.persist.filter(|_| !flags.dry_run) {
+        tuning::check_persist(&flags.state, &flags.persist_root, by)?;
+    }
     let seed = flags.seed.map_or_else(|| entropy::random().map(u64::from_ne_bytes), Ok);
     let rule =
         AbRule { most_pairs: flags.pairs, margin_ratio: flags.margin, confidence: AB_CONFIDENCE };
@@ -64,7 +69,10 @@ pub(crate) fn run(flags: &TuneFlags) -> anyhow::Result<ExitCode> {
     };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     let (tuned, failed) = tuned(flags, &tune, consent, &interrupts)?;
-    let record = record(flags, &tune, tuned, failed);
+    let mut record = record(flags, &tune, tuned, failed);
+    if let Some(by) = flags.persist.filter(|_| !flags.dry_run) {
+        persist(flags, by, &mut record);
+    }
     finish(flags, form, &requirements, &record)
 }
 
@@ -104,8 +112,8 @@ fn tuned(
     runner.joined = joined.iter_mut().map(JoinedHost::for_runner).collect();
     runner.tuner = Some(&mut settings);
     let quiet = flags.test.output.quiet;
-    let mut tuned = tune
-        .run(&mut runner, &mut |finding, changes| consent.ask(finding, changes, interrupts, quiet));
+    let mut tuned =
+        tune.run(&mut runner, &mut |proposals| consent.ask(proposals, interrupts, quiet));
     drop(runner);
     drop(watch);
     if flags.keep_none {
@@ -137,6 +145,31 @@ fn observed(flags: &TuneFlags) -> Vec<ObservedHost> {
     observed
 }
 
+/// Has what is kept outlive the next boot.
+fn persist(flags: &TuneFlags, by: PersistBy, record: &mut TuneRecord) {
+    let is_kept =
+        |one: &&TriedChange| one.change.host == Role::Here && !one.change.setting.is_option();
+    let kept = record.kept.iter().filter(is_kept);
+    let changes = kept.map(|TriedChange { change, undo, .. }| PersistentChange {
+        setting: change.setting.clone(),
+        undo: undo.clone(),
+    });
+    let changes: Vec<_> = changes.collect();
+    if changes.is_empty() {
+        return;
+    }
+    match tuning::persist(&flags.state, &flags.persist_root, &Tree::live(), by, &changes) {
+        Ok(Files { files, left_out }) => {
+            record.persisted = files.into_iter().map(|file| file.path).collect();
+            for (setting, why) in left_out {
+                // What is said here is only a remark.
+                _ = writeln!(anstream::stderr(), "linerate: {setting} does not persist: {why}");
+            }
+        }
+        Err(error) => record.error = Some(exit::failed(error.to_string())),
+    }
+}
+
 /// The directory of the journal. One that stays empty needs no right to write to that of the host.
 fn state(flags: &TuneFlags) -> PathBuf {
     if flags.dry_run {
@@ -164,6 +197,7 @@ fn record(flags: &TuneFlags, tune: &Tune, tuned: Tuned, failed: Option<String>) 
         attempts,
         check,
         kept,
+        persisted: Vec::new(),
         records,
         error,
     }
@@ -221,7 +255,7 @@ fn write_scripts(
     record: &TuneRecord,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
-    script::write(&other_hosts::of_this_host(record), out)?;
+    script::write(&other_hosts::of_this_host(record), flags.persist, out)?;
     let hosts: Vec<_> =
         joined::named(flags).into_iter().map(|(role, on)| (role, on.host)).collect();
     other_hosts::write(record, &hosts, out)

@@ -3,13 +3,15 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use host::tuning;
+use host::tuning::{self, TuningError};
 
 use crate::flags::UndoFlags;
 use crate::output;
 
 pub(crate) fn run(flags: &UndoFlags) -> anyhow::Result<ExitCode> {
-    let text = if flags.dry_run {
+    let text = if flags.persistent {
+        persistent(flags)?
+    } else if flags.dry_run {
         let pending = tuning::pending(&flags.state)?;
         let commands: Vec<_> = pending.into_iter().flat_map(|(_, commands)| commands).collect();
         lines(&commands)
@@ -18,6 +20,14 @@ pub(crate) fn run(flags: &UndoFlags) -> anyhow::Result<ExitCode> {
     };
     output::print_text(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Takes back files, or lists them.
+fn persistent(flags: &UndoFlags) -> Result<String, TuningError> {
+    if flags.dry_run {
+        return Ok(lines(&tuning::persisted(&flags.state)?));
+    }
+    Ok(lines(&tuning::unpersist(&flags.state)?))
 }
 
 fn lines(all: &[impl std::fmt::Display]) -> String {

@@ -1,20 +1,24 @@
 //! Flags of `ab`.
 
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Error};
+use clap::{ArgGroup, ArgMatches, Args, Error};
+use measurement::remedy::Setting;
 use measurement::units::parse_count;
 
 use super::requirements::parse_percentage;
+use super::server::Target;
 use super::{Arguments, Command, TestFlags};
 
 /// Compares two settings, A and B: tests both in turn, pair by pair in an order by lot, until it is
-/// decided which is faster or that they differ by less than a margin. What is typed outside of --a
-/// and --b holds for both, as for linerate test; a test is one row, TCP from here unless -u, -R or
-/// --bidir are given.
+/// decided which is faster or that they differ by less than a margin. They differ in options of the
+/// test, in settings of this host, in the server, or in the program that tests. What is typed
+/// without --a and --b holds for both, as for linerate test; a test is one row, TCP from here
+/// unless -u, -R or --bidir are given.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new(SIDE_B).args(OF_B).required(true).multiple(true))]
 pub(crate) struct AbFlags {
     /// Options of A alone [default: none]
     #[arg(
@@ -29,12 +33,34 @@ pub(crate) struct AbFlags {
     /// Options of B alone, e.g. '-w 4M -C bbr'
     #[arg(
         long,
-        required = true,
+        default_value = "",
+        hide_default_value = true,
         allow_hyphen_values = true,
         value_name = "OPTIONS",
         help_heading = "A/B test"
     )]
     pub(crate) b: String,
+    /// A setting of this host for A, as the command that makes it; made before and undone after each
+    /// of its tests; may be given several times
+    #[arg(long, value_name = "COMMAND", help_heading = "A/B test")]
+    pub(crate) a_change: Vec<Setting>,
+    /// The same for B, e.g. 'sysctl -w net.ipv4.tcp_congestion_control=bbr'
+    #[arg(long, value_name = "COMMAND", help_heading = "A/B test")]
+    pub(crate) b_change: Vec<Setting>,
+    /// The server of B
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = Target::read, help_heading = "A/B test")]
+    pub(crate) b_host: Option<Target>,
+    /// Program that tests for A in place of this one: an iperf3 or a linerate
+    #[cfg(feature = "import")]
+    #[arg(long, value_name = "FILE", help_heading = "A/B test")]
+    pub(crate) a_program: Option<PathBuf>,
+    /// The same for B
+    #[cfg(feature = "import")]
+    #[arg(long, value_name = "FILE", help_heading = "A/B test")]
+    pub(crate) b_program: Option<PathBuf>,
+    /// Directory of the journal of changes
+    #[arg(long, default_value = host::tuning::DIRECTORY, env = "LINERATE_STATE", value_name = "DIR", help_heading = "A/B test")]
+    pub(crate) state: PathBuf,
     /// Pairs at which it ends undecided
     #[arg(long, default_value_t = 20, env = "LINERATE_PAIRS", value_name = "COUNT", help_heading = "A/B test", value_parser = parse_pairs)]
     pub(crate) pairs: u32,
@@ -49,11 +75,10 @@ pub(crate) struct AbFlags {
 }
 
 impl AbFlags {
-    pub(super) fn settle(self, matches: &ArgMatches) -> Result<Self, String> {
-        let Self { a, b, pairs, margin, seed, test } = self;
-        let mut test = test.settle(matches)?;
-        test.settle_rows_as_iperf3();
-        Ok(Self { a, b, pairs, margin, seed, test })
+    pub(super) fn settle(mut self, matches: &ArgMatches) -> Result<Self, String> {
+        self.test = self.test.settle(matches)?;
+        self.test.settle_rows_as_iperf3();
+        Ok(self)
     }
 
     /// Flags of a side: what was typed for both sides, then `options`.
@@ -99,7 +124,7 @@ fn own_option(word: &OsStr) -> Option<Value> {
     let word = word.to_str()?.strip_prefix("--")?;
     let (name, value) = word.split_once('=').map_or((word, None), |(name, it)| (name, Some(it)));
     let value = if value.is_some() { Value::Within } else { Value::Next };
-    ["a", "b", "pairs", "margin", "seed"].contains(&name).then_some(value)
+    OWN.contains(&name).then_some(value)
 }
 
 pub(super) fn parse_pairs(text: &str) -> Result<u32, String> {
@@ -113,12 +138,36 @@ pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "choose between 0.1% and 50%".to_owned())
 }
 
+const SIDE_B: &str = "side-b";
+/// Each of them makes B another setting than A.
+#[cfg(feature = "import")]
+const OF_B: [&str; 4] = ["b", "b_change", "b_host", "b_program"];
+#[cfg(not(feature = "import"))]
+const OF_B: [&str; 3] = ["b", "b_change", "b_host"];
+/// Options that `linerate test` has not.
+const OWN: [&str; 11] = [
+    "a",
+    "b",
+    "a-change",
+    "b-change",
+    "b-host",
+    "a-program",
+    "b-program",
+    "state",
+    "pairs",
+    "margin",
+    "seed",
+];
+
 const EXAMPLES: &str = "\
 Examples:
   linerate ab 10.0.0.2 --b '-w 4M'                  the default buffers against 4 MiB
   linerate ab 10.0.0.2 --a '-C cubic' --b '-C bbr' -R
   linerate ab 10.0.0.2 --a '--cpus 0' --b '--cpus 2' -t 5s
   linerate ab 10.0.0.2 --b '' --pairs 40            does the path differ from itself?
+  sudo linerate ab 10.0.0.2 --b-change 'ethtool -K eth0 gro off'
+  linerate ab 10.0.0.2 --b-host 10.0.0.3            two servers
+  linerate ab 10.0.0.2 --b-program iperf3           this linerate against an iperf3
   linerate ab 10.0.0.2 --b '-P 8' --margin 5%       differences below 5 % do not matter
 
 It ends when the interval of the ratio of rates excludes 1 or is within the margin; the interval holds
@@ -142,6 +191,7 @@ mod tests {
         assert_eq!(as_typed(line, "-w 4M  -N"), "test 10.0.0.2 -t 3s -w 4M -N");
         assert_eq!(as_typed("--color never ab h --b -N", ""), "--color never test h");
         assert_eq!(as_typed("ab --b -N -- h", "-N"), "test -N -- h");
+        assert_eq!(as_typed("ab h --b-change reset -u --b-host=i --state x", ""), "test h -u");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
+use host::tuning::PersistBy;
 use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize};
 
@@ -12,6 +13,7 @@ use super::format::FormatFlags;
 use super::profile::ProfileFlag;
 use super::server::{FamilyFlags, SERVER, TargetFlags};
 use super::store::StoreFlags;
+use super::tune::ways;
 use super::values::parse_streams;
 
 /// Names what limits. Without a server: what of this host, or of one that was captured, would
@@ -27,6 +29,12 @@ pub(crate) struct DiagnoseFlags {
     /// which it was unpacked
     #[arg(long, conflicts_with = SERVER, value_name = "DIR|FILE")]
     pub(crate) root: Option<PathBuf>,
+    /// Print the changes that the findings name as a shell script, which makes and undoes them
+    #[arg(long, env = "LINERATE_SCRIPT", value_parser = BoolishValueParser::new(), conflicts_with_all = [SERVER, "format", "json"])]
+    pub(crate) script: bool,
+    /// Print the files by which the changes outlive a boot in place of the script
+    #[arg(long, env = "LINERATE_PERSIST", requires = "script", value_name = "BY", value_parser = ways())]
+    pub(crate) persist: Option<PersistBy>,
     #[command(flatten)]
     pub(crate) family: FamilyFlags,
     /// How long each of the four rows takes
@@ -65,6 +73,8 @@ const EXAMPLES: &str = "\
 Examples:
   linerate diagnose                       this host alone: what would limit a test
   linerate diagnose --root router.tar     a captured host
+  linerate diagnose --script > tune.sh    what it names as a script: sh tune.sh, sh tune.sh undo
+  linerate diagnose --script --persist systemd
   sudo linerate diagnose 10.0.0.2         tests against a server, and names what limited them
   linerate explain rx-ring-overrun        more on what was found
 

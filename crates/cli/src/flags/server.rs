@@ -62,6 +62,11 @@ impl Target {
     pub(super) fn host_and_port(self) -> (String, u16) {
         (self.host, self.port.unwrap_or(session::DEFAULT_PORT))
     }
+
+    /// Its name or address, and its port, or `port` if that was not typed.
+    pub(crate) fn host_and_port_or(&self, port: u16) -> (String, u16) {
+        (self.host.clone(), self.port.unwrap_or(port))
+    }
 }
 
 impl TargetFlags {

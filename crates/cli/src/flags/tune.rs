@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use campaign::ObservedHost;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args};
+use host::tuning::PersistBy;
 use measurement::Metric;
 
 use super::TestFlags;
@@ -54,6 +55,13 @@ pub(crate) struct TuneFlags {
     /// may be repeated, also with the server
     #[arg(long, requires = "tune_key", env = "LINERATE_ON", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = parse_observed, help_heading = "Tuning")]
     pub(crate) on: Vec<ObservedHost>,
+    /// Have what is kept outlive the next boot: write files for it, which linerate undo
+    /// --persistent takes back; with --dry-run print them in place of the script
+    #[arg(long, env = "LINERATE_PERSIST", conflicts_with = "keep_none", value_name = "BY", value_parser = ways(), help_heading = "Tuning")]
+    pub(crate) persist: Option<PersistBy>,
+    /// Directory below which these files are written, such as an image that is mounted there
+    #[arg(long, default_value = "/", env = "LINERATE_PERSIST_ROOT", value_name = "DIR", help_heading = "Tuning")]
+    pub(crate) persist_root: PathBuf,
     #[command(flatten)]
     pub(crate) test: TestFlags,
 }
@@ -64,6 +72,22 @@ impl TuneFlags {
         self.test.settle_rows_as_iperf3();
         Ok(self)
     }
+}
+
+/// The values of `--persist`.
+pub(super) fn ways() -> impl TypedValueParser<Value = PersistBy> {
+    let describe = |by| match by {
+        PersistBy::Sysctl => "sysctl.d(5): sysctls alone",
+        PersistBy::Systemd => "sysctl.d(5), systemd.link(5), and a service for the rest",
+        PersistBy::Udev => "Rules of udev(7): settings of interfaces and of CPUs",
+        PersistBy::Openwrt => "A service in /etc/init.d of OpenWrt",
+        PersistBy::Shell => "A script, to be run at each start: /etc/linerate/tuning.sh",
+    };
+    let value = |by: PersistBy| PossibleValue::new(by.name()).help(describe(by));
+    PossibleValuesParser::new(PersistBy::ALL.map(value)).map(|name| {
+        let named = PersistBy::ALL.into_iter().find(|by| by.name() == name);
+        named.unwrap_or(PersistBy::Shell)
+    })
 }
 
 /// The values of `--goal`.
@@ -88,11 +112,12 @@ Examples:
   linerate tune 10.0.0.2 --dry-run > tune.sh     sh tune.sh, and sh tune.sh undo
   sudo linerate tune 10.0.0.2 -y --goal cpu -P 4
   sudo linerate tune 10.0.0.2 --tune-key KEY     changes the server as well
+  sudo linerate tune 10.0.0.2 --persist systemd  what is kept outlives the next boot
   sudo linerate undo                             if a tuning was killed
 
 Settings of other hosts are changed only with --tune-key. A change stays if the
 interval of the goal excludes no change (95 %), no other metric is worse by more than the guard, and
 a last comparison of all that stay with the settings before confirms it. What stays holds until the
-next boot. Ctrl-C undoes all.
+next boot, or with --persist until linerate undo --persistent and a boot. Ctrl-C undoes all.
 Exit codes: 0 done, whatever stays; 1 failed, all is undone; 2 usage; 3 too few runs are valid; 5 the
 server was busy; 130 interrupted, all is undone";

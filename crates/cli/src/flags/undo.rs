@@ -6,11 +6,17 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 
 /// Restores the settings that a killed linerate has left changed on this host, by its journal: the
-/// latest change first. Changes that were kept stay.
+/// latest change first. Changes that were kept stay; files of --persist are taken back by
+/// --persistent.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct UndoFlags {
-    /// Print the commands that would restore the settings, and restore nothing
+    /// Take back the files by which changes outlive a boot, in place of the journal: what they replaced
+    /// is there again; values in effect stay until the next boot
+    #[arg(long, env = "LINERATE_PERSISTENT", value_parser = BoolishValueParser::new())]
+    pub(crate) persistent: bool,
+    /// Print the commands that would restore the settings, or the files that would be taken back,
+    /// and restore nothing
     #[arg(long, env = "LINERATE_DRY_RUN", value_parser = BoolishValueParser::new())]
     pub(crate) dry_run: bool,
     /// Directory of the journal
@@ -27,6 +33,7 @@ const EXAMPLES: &str = "\
 Examples:
   linerate undo --dry-run       what would be restored
   linerate undo
+  linerate undo --persistent    after linerate tune --persist
 
 It needs root, and may be repeated. Exit code 1: a setting could not be restored, and is still
 in the journal.";

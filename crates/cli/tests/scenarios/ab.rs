@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use crate::support::{Directory, Finished, Server, linerate, run};
+use crate::support::{
+    Directory, Finished, Running, Server, await_that, linerate, linerate_on, link, list, run,
+    shell, skip,
+};
 
 fn ab(server: &Server, options: &str) -> Finished {
     run(linerate(&server.arguments("ab", &format!("-q {options}"))))
@@ -53,6 +56,98 @@ fn a_program_reads_one_line() {
 }
 
 #[test]
+fn a_change_of_a_side_is_made_and_undone_between_the_tests() {
+    let Some(link) = link() else { return };
+    let features = || {
+        let output = link.near.command("ethtool").args(["-k", "near0"]).output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let Ok(before) = features() else { return };
+    let (_server, state) = (Server::start_on(&link.far, ""), Directory::new("ab-change"));
+    let journal = state.path().join("state");
+    let line = format!("ab {} -q -t 500ms --pairs 12 --json", link.far.ipv4());
+    let mut command = linerate_on(&link.near, &format!("{line} --state {}", journal.display()));
+    for change in ["ethtool -K near0 tso off", "ethtool -K near0 gso off"] {
+        command.args(["--b-change", change]);
+    }
+    let finished = run(command);
+    finished.assert_success();
+    let record = finished.json();
+    assert_eq!(record["finding"], "slower", "{record:#}");
+    let changes = ["ethtool -K near0 tso off", "ethtool -K near0 gso off"];
+    assert_eq!(record["b"]["changes"], serde_json::json!(changes));
+    assert!(record["a"]["changes"].is_null());
+    assert_eq!(features().expect("ethtool(8)"), before);
+    assert!(!journal.join("tuning.journal").exists());
+}
+
+#[test]
+fn a_change_is_undone_when_the_ab_test_is_killed() {
+    let Some(link) = link() else { return };
+    let (_server, state) = (Server::start_on(&link.far, ""), Directory::new("ab-kill"));
+    let journal = state.path().join("state");
+    let line = format!("ab {} -q -t 2s --state {}", link.far.ipv4(), journal.display());
+    let mut command = linerate_on(&link.near, &line);
+    command.args(["--b-change", "sysctl -w net.ipv4.tcp_sack=0"]);
+    let running = Running::start(command);
+    let is_changed = || shell(&link.near, "sysctl net.ipv4.tcp_sack | grep -q '= 0'");
+    await_that("change", is_changed);
+    running.signal("KILL");
+    await_that("undone change", || !is_changed());
+    assert_eq!(running.finish().code, None);
+}
+
+#[test]
+fn two_servers_are_compared() {
+    let (one, other) = (Server::start(), Server::start());
+    let server = format!("127.0.0.1:{}", other.address.port());
+    let options = format!("--b-host {server} -b 20M -t 200ms --pairs 4 --margin 50% --json");
+    let finished = ab(&one, &options);
+    finished.assert_success();
+    let record = finished.json();
+    assert_eq!(
+        (&record["b"]["server"], &record["finding"]),
+        (&server.into(), &"equivalent".into())
+    );
+    let records = list(&record["records"]);
+    let port =
+        |record: &serde_json::Value| record["streams"][0]["peer"].as_str().map(str::to_owned);
+    let ports: std::collections::BTreeSet<_> = records.iter().filter_map(port).collect();
+    assert_eq!(ports.len(), 2, "{record:#}");
+}
+
+/// Each of them speaks to the same linerate, as a process of its own.
+#[test]
+fn a_linerate_and_an_iperf3_are_compared() {
+    if std::process::Command::new("iperf3").arg("--version").output().is_err() {
+        return skip("no iperf3 is installed").unwrap_or_default();
+    }
+    let server = Server::start();
+    let own = env!("CARGO_BIN_EXE_linerate");
+    let programs = format!("--a-program {own} --b-program iperf3");
+    let finished = ab(&server, &format!("{programs} -b 20M -t 1s --pairs 4 --margin 50% --json"));
+    finished.assert_success();
+    let record = finished.json();
+    assert_eq!(record["finding"], "equivalent", "{record:#}");
+    assert_eq!((&record["a"]["program"], &record["b"]["program"]), (&own.into(), &"iperf3".into()));
+    let rate = record["b"]["rate_bits_per_second"].as_f64().expect("a rate");
+    assert!((15e6..25e6).contains(&rate), "{record:#}");
+    let of = |side: &str| {
+        list(&record["records"]).iter().filter(|one| one["tags"]["ab"] == side).count()
+    };
+    assert!(of("A") >= 4 && of("A") == of("B"), "{record:#}");
+}
+
+#[test]
+fn a_program_that_fails_is_told_in_a_sentence() {
+    if std::process::Command::new("iperf3").arg("--version").output().is_err() {
+        return;
+    }
+    let finished = run(linerate("ab 127.0.0.1:1 -q -t 1s --b-program iperf3 --a-program iperf3"));
+    finished.assert_complaint(1, &["iperf3: unable to connect to server"]);
+}
+
+#[test]
 fn what_cannot_be_compared_is_told_in_a_sentence() {
     let refused = |options: &str, words: &str| {
         run(linerate(&format!("ab 127.0.0.1 -q {options}"))).assert_complaint(2, &[words]);
@@ -64,6 +159,21 @@ fn what_cannot_be_compared_is_told_in_a_sentence() {
     for shared in ["--no-evidence", "-o=x.json", "--json", "--min-rate=1G", "--tag=a=b"] {
         refused(&format!("--b={shared}"), "outside of --a and --b");
     }
+    refused("--b-change reboot", "no command that linerate knows: reboot");
+    refused(
+        "--b-program /bin/true",
+        "--b-program /bin/true: it is neither an iperf3 nor a linerate",
+    );
+    refused("--b-program /nowhere/x", "--b-program /nowhere/x: no such file or directory");
+    let own = env!("CARGO_BIN_EXE_linerate");
+    refused(&format!("--b-program {own} --latency"), "leave --latency out");
+    refused(&format!("--b-program {own} -t 300ms"), "it takes whole seconds");
+    let mut command = linerate(&format!("ab 127.0.0.1 -q --b-program {own}"));
+    command.args(["--a-change", "sysctl -w net.core.rmem_max=1"]);
+    run(command).assert_complaint(2, &["whether a change cut the connection"]);
+    let mut command = linerate("ab 127.0.0.1 -q");
+    command.args(["--b-change", "-w 4M"]);
+    run(command).assert_complaint(2, &["-w 4M is an option of the test: type --b '-w 4M'"]);
     refused("--b=--help", "--b: help and version are no settings");
     refused("--b=-N --margin 0", "choose between 0.1% and 50%");
     refused("--b=-N --pairs 2", "choose between 4 and 1000");

@@ -216,9 +216,31 @@ fn a_captured_host_is_diagnosed() {
     assert!(object["findings"].is_array());
 }
 
+/// A published script for this board sets the masks 10 and 20 for the interrupts and for RPS. This one
+/// has RPS use the other fast core: RPS to the core of the interrupt only queues packets again.
+#[test]
+fn a_captured_host_gets_a_script_that_makes_and_undoes_the_changes() {
+    let trees = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/tests/trees");
+    let root = trees.join("nanopi-r4s").display().to_string();
+    let finished = run(linerate(&format!("diagnose --script --root {root}")));
+    finished.assert_success();
+    insta::assert_snapshot!(finished.stdout);
+    let directory = Directory::new("script");
+    let file = directory.file("tune.sh");
+    fs::write(&file, &finished.stdout).expect("a file");
+    let checked = std::process::Command::new("sh").arg("-n").arg(&file).status();
+    assert!(checked.expect("a shell").success());
+    let tuned = trees.join("nanopi-r4s-tuned").display().to_string();
+    let finished = run(linerate(&format!("diagnose --script --root {tuned}")));
+    finished.assert_success();
+    finished.assert_prints(&["# No setting of this host would be changed."]);
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     run(linerate("diagnose 127.0.0.1 --root x")).assert_refusal(2, &["--root"]);
+    run(linerate("diagnose 127.0.0.1 --script")).assert_refusal(2, &["--script"]);
+    run(linerate("diagnose --script --json")).assert_refusal(2, &["--script"]);
     run(linerate("diagnose --root /nowhere")).assert_refusal(1, &["/nowhere"]);
 }
 

@@ -87,18 +87,35 @@ fn assert_gain(record: &Value) {
     assert!(goal["effect"]["ratio"].as_f64() > Some(1.1), "{goal:#}");
 }
 
+/// A script makes at the next boot what is kept, until it is taken back.
+fn assert_persists(bed: &Bed, record: &Value, script: &Path) {
+    assert_eq!(record["persisted"], serde_json::json!(["/etc/linerate/tuning.sh"]));
+    assert!(bed.plant() && shell(bed.near(), &format!("sh {} >&2", script.display())));
+    assert!(bed.has_segmentation(), "{record:#}");
+    let state = bed.state.path().join("journal");
+    let undo = |options: &str| {
+        run(linerate(&format!("undo --persistent --state {} {options}", state.display())))
+    };
+    undo("--dry-run").assert_prints(&["/etc/linerate/tuning.sh"]);
+    undo("").assert_prints(&["/etc/linerate/tuning.sh: removed"]);
+    assert!(!script.exists());
+    undo("").assert_prints(&["nothing to undo"]);
+}
+
 #[test]
 fn segmentation_offload_is_found_and_kept_and_nothing_else_changes() {
     let Some(bed) = Bed::new("tune-tso").filter(Bed::plant) else { return };
     let before = settings(bed.near());
     let file = bed.state.file("tune.json");
+    let root = bed.state.path().join("root");
     let options = format!("--yes -t 1s --pairs 20 --json -o {}", file.display());
-    let finished = bed.run(&options);
+    let finished = bed.run(&format!("{options} --persist shell --persist-root {}", root.display()));
     finished.assert_success();
     let record = finished.json();
     assert_gain(&record);
     assert!(kept(&record).contains(&"ethtool -K near0 tso on"), "{record:#}");
     assert_eq!(record["kept"][0]["effective"], "on", "{record:#}");
+    assert_persists(&bed, &record, &root.join("etc/linerate/tuning.sh"));
     let changes = changed(&before, &settings(bed.near()));
     let are_kept = changes.iter().all(|line| line.contains("segmentation"));
     assert!(!changes.is_empty() && are_kept, "{changes:?}");

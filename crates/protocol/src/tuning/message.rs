@@ -33,6 +33,10 @@ pub enum Answer {
         is_in_effect: bool,
         /// Shell commands that restore the current value.
         undo: Vec<String>,
+        /// What the change may disturb.
+        risks: Vec<String>,
+        /// Running programs that may write the setting again.
+        rewriters: Vec<String>,
     },
     /// To [`Request::Set`]: what was read back of the settings that were made for it.
     Set(Vec<ReadBack>),

@@ -79,8 +79,8 @@ impl Tuned {
     fn look(&mut self, connection: u32, setting: &Setting) -> Result<Answer, String> {
         self.require_allowed(setting)?;
         let seen = self.active(connection)?.tuner.look(setting)?;
-        let campaign::Outlook { current, is_in_effect, undo, .. } = seen;
-        Ok(Answer::Outlook { current, is_in_effect, undo })
+        let campaign::Outlook { current, is_in_effect, undo, risks, rewriters } = seen;
+        Ok(Answer::Outlook { current, is_in_effect, undo, risks, rewriters })
     }
 
     fn set(

@@ -3,11 +3,9 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::os::fd::AsFd;
 
-use campaign::Answer;
+use campaign::{Answer, Proposal};
 use linux::event::StopSignals;
 use linux::poll::{self, PollFd};
-use measurement::tune::TriedChange;
-use measurement::verdict::Finding;
 
 use crate::exit::UsageError;
 use crate::flags::TuneFlags;
@@ -41,29 +39,45 @@ impl Consent {
         }
     }
 
-    /// Whether changes of a finding may be made.
+    /// Which proposals may be tried.
     pub(super) fn ask(
         self,
-        finding: &Finding,
-        changes: &[TriedChange],
+        proposals: &[Proposal<'_>],
         interrupts: &StopSignals,
         quiet: bool,
     ) -> Answer {
-        let commands = changes.iter().map(|one| one.change.placed());
-        let commands = commands.collect::<Vec<_>>().join("; ");
         match self {
             Self::Withheld => Answer::No("nothing is changed"),
-            Self::Given if quiet => Answer::Yes,
+            Self::Given if quiet => Answer::All,
             Self::Given => {
-                say(&format!("linerate: {}: trying {commands}\n", finding.text));
-                Answer::Yes
+                say(&list(proposals));
+                Answer::All
             }
             Self::Asked => {
-                say(&format!("linerate: {}\nTry {commands}? [y/N] ", finding.text));
-                answer(interrupts)
+                say(&list(proposals));
+                say("Try them? [y: all; 1 3: these; N] ");
+                answer(interrupts, proposals.len())
             }
         }
     }
+}
+
+/// The proposals with their numbers, what names them, and what they risk.
+fn list(proposals: &[Proposal<'_>]) -> String {
+    let mut text =
+        "linerate: to be tried one after another, and undone if it does not help:\n".to_owned();
+    for (place, Proposal { finding, changes, cautions }) in proposals.iter().enumerate() {
+        let commands = changes.iter().map(|one| one.change.placed());
+        let commands = commands.collect::<Vec<_>>().join("; ");
+        let finding = std::iter::once(&finding.text);
+        let reasons = finding.chain(cautions.iter()).cloned().collect::<Vec<_>>().join("; ");
+        // Writing to a string does not fail.
+        _ = std::fmt::Write::write_fmt(
+            &mut text,
+            format_args!("  {} {commands}\n    {reasons}\n", place + 1),
+        );
+    }
+    text
 }
 
 fn say(text: &str) {
@@ -73,7 +87,7 @@ fn say(text: &str) {
 }
 
 /// The line that the user types; a signal ends the wait.
-fn answer(interrupts: &StopSignals) -> Answer {
+fn answer(interrupts: &StopSignals, count: usize) -> Answer {
     let input = io::stdin();
     let mut ready = [PollFd::readable(input.as_fd()), PollFd::readable(interrupts.as_fd())];
     if poll::wait(&mut ready, None).is_err() || ready[1].ready().is_readable() {
@@ -82,22 +96,63 @@ fn answer(interrupts: &StopSignals) -> Answer {
     let mut line = String::new();
     match input.lock().read_line(&mut line) {
         Ok(0) | Err(_) => Answer::Stop,
-        Ok(_) if is_yes(&line) => Answer::Yes,
-        Ok(_) => Answer::No("you declined it"),
+        Ok(_) => understood(&line, count),
     }
 }
 
-fn is_yes(line: &str) -> bool {
-    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+/// What a line says of so many proposals.
+fn understood(line: &str, count: usize) -> Answer {
+    let line = line.trim().to_lowercase();
+    if matches!(line.as_str(), "y" | "yes") {
+        return Answer::All;
+    }
+    let words = line.split([' ', ',']).filter(|word| !word.is_empty());
+    let place = |word: &str| word.parse().ok().filter(|number| (1..=count).contains(number));
+    let places: Option<Vec<usize>> = words.map(|word| Some(place(word)? - 1)).collect();
+    match places {
+        Some(places) if !places.is_empty() => Answer::Only(places),
+        _ => Answer::No("you declined it"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use measurement::host::Role;
+    use measurement::remedy::{Change, Remedy};
+    use measurement::tune::TriedChange;
+    use measurement::verdict::Finding;
+    use measurement::{Certainty, Effect, RuleId};
+
     use super::*;
 
     #[test]
-    fn only_a_yes_is_one() {
-        assert!(["y\n", "Yes\n", " YES "].into_iter().all(is_yes));
-        assert!(["\n", "n\n", "yep\n", "no"].into_iter().all(|line| !is_yes(line)));
+    fn only_a_yes_and_numbers_that_are_there_agree() {
+        for yes in ["y\n", "Yes\n", " YES "] {
+            assert_eq!(understood(yes, 3), Answer::All);
+        }
+        assert_eq!(understood("1, 3\n", 3), Answer::Only(vec![0, 2]));
+        for no in ["\n", "n\n", "yep\n", "no", "0", "4", "1 x"] {
+            assert_eq!(understood(no, 3), Answer::No("you declined it"), "{no}");
+        }
+    }
+
+    #[test]
+    fn what_is_proposed_is_listed_with_its_risks() {
+        let finding = Finding {
+            rule: RuleId::TsoOff,
+            certainty: Certainty::Limit,
+            share: 0.5,
+            effect: Effect::Unknown,
+            host: None,
+            direction: None,
+            text: "TSO is off on eth0 of this host".to_owned(),
+            evidence: Vec::new(),
+            remedy: Remedy::default(),
+        };
+        let setting = "ethtool -K eth0 tso on".parse().expect("a command");
+        let changes = [TriedChange::not_made(Change::new(&Role::Here, setting))];
+        let cautions = ["the link may be down for some seconds".to_owned()];
+        let proposal = Proposal { finding: &finding, changes: &changes, cautions: &cautions };
+        insta::assert_snapshot!(list(&[proposal.clone(), proposal]));
     }
 }

@@ -113,7 +113,13 @@ impl Tuner for HostTuner {
         if self.changes && seen.permission == Permission::NeedsRoot {
             return Err("it takes root".to_owned());
         }
-        Ok(Outlook { current: seen.before, is_in_effect: seen.is_in_effect, undo: seen.undo })
+        Ok(Outlook {
+            current: seen.before,
+            is_in_effect: seen.is_in_effect,
+            undo: seen.undo,
+            risks: seen.risks.iter().map(ToString::to_string).collect(),
+            rewriters: seen.rewriters.iter().map(ToString::to_string).collect(),
+        })
     }
 
     fn set(&mut self, wanted: &[Setting]) -> Result<(), String> {

@@ -117,8 +117,8 @@ pub(super) fn named(flags: &TuneFlags) -> Vec<(Role, ObservedHost)> {
 impl Tuner for JoinedHost {
     fn look(&mut self, setting: &Setting) -> Result<Outlook, String> {
         match self.ask(&Request::Look(setting.clone()))? {
-            Answer::Outlook { current, is_in_effect, undo } => {
-                Ok(Outlook { current, is_in_effect, undo })
+            Answer::Outlook { current, is_in_effect, undo, risks, rewriters } => {
+                Ok(Outlook { current, is_in_effect, undo, risks, rewriters })
             }
             _ => Err(self.other()),
         }

@@ -2,49 +2,53 @@
 
 use std::io::{self, Write};
 
+use host::Tree;
+use host::tuning::{Files, PersistBy, PersistentChange, Script, Step, TuningError};
+use measurement::remedy::Change;
 use measurement::tune::{Attempt, TuneRecord};
 
-/// Writes the script: without an argument it makes the changes, with `undo` it undoes them.
+/// Writes what a tuning would have tried as a script, or the files by which it would persist.
 ///
 /// # Errors
-/// An error of writing to `out`.
-pub(super) fn write(record: &TuneRecord, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "#!/bin/sh\n# As root: sh FILE makes the changes, sh FILE undo undoes them.")?;
-    if let Some(verdict) = &record.verdict {
-        writeln!(out, "# {}.", comment(verdict))?;
-    }
-    writeln!(out, "set -e\ncase \"$1\" in\nundo)")?;
-    let mut is_empty = true;
-    for one in record.attempts.iter().rev().flat_map(|attempt| attempt.changes.iter().rev()) {
-        for command in &one.undo {
-            writeln!(out, "    {command}")?;
-            is_empty = false;
-        }
-    }
-    writeln!(out, "    ;;\n*)")?;
-    record.attempts.iter().try_for_each(|attempt| write_attempt(attempt, out))?;
-    writeln!(out, "    ;;\nesac")?;
-    if is_empty { writeln!(out, "# No setting of this host would be changed.") } else { Ok(()) }
+/// An error of the kernel, or of writing to `out`.
+pub(super) fn write(
+    record: &TuneRecord,
+    persist: Option<PersistBy>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let script = script(record).map_err(io::Error::other)?;
+    out.write_all(text(&script, persist, &Tree::live()).as_bytes())
 }
 
-fn write_attempt(attempt: &Attempt, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "    # {}.", comment(&attempt.finding))?;
-    let reason = attempt.reason.as_deref().unwrap_or_default();
-    for one in &attempt.changes {
-        let command = one.change.command();
-        if one.undo.is_empty() && one.change.setting.is_option() {
-            writeln!(out, "    # An option of the test: {command}")?;
-        } else if one.undo.is_empty() {
-            writeln!(out, "    # Not here, {}: {command}", comment(reason))?;
-        } else {
-            writeln!(out, "    {command}")?;
-        }
-    }
-    // A list of commands must not be empty (sh(1), 2.9.4).
-    writeln!(out, "    :")
+/// A script, or the files by which its changes persist.
+pub(in crate::commands) fn text(
+    script: &Script,
+    persist: Option<PersistBy>,
+    tree: &Tree,
+) -> String {
+    let Some(by) = persist else { return script.to_string() };
+    let changes = script
+        .changes()
+        .map(|(setting, undo)| PersistentChange { setting: setting.clone(), undo: undo.to_vec() });
+    let Files { files, left_out } = host::tuning::files(tree, by, &changes.collect::<Vec<_>>());
+    let files = files.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let left_out = left_out.iter().map(|(setting, why)| format!("# Left out, {why}: {setting}\n"));
+    let text = files.join("\n") + &left_out.collect::<String>();
+    if text.is_empty() { "# No setting of this host would be changed.\n".to_owned() } else { text }
 }
 
-/// One line, whatever a host put into the text.
-fn comment(text: &str) -> String {
-    text.replace(|letter: char| letter.is_control(), " ")
+fn script(record: &TuneRecord) -> Result<Script, TuningError> {
+    let attempts = record.attempts.iter();
+    let changes = attempts.map(|attempt| {
+        let changes = attempt.changes.iter().map(|one| one.change.clone());
+        (attempt, changes.collect::<Vec<_>>())
+    });
+    let all: Vec<(&Attempt, Vec<Change>)> = changes.collect();
+    let steps = all.iter().map(|(attempt, changes)| {
+        // What can be made can be undone.
+        let is_refused = attempt.changes.iter().all(|one| one.undo.is_empty());
+        let refused = attempt.reason.as_deref().filter(|_| is_refused);
+        Step { reason: &attempt.finding, changes, refused }
+    });
+    host::tuning::script(&Tree::live(), &steps.collect::<Vec<_>>())
 }

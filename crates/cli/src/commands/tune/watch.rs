@@ -14,7 +14,7 @@ use linux::clock;
 use super::host_tuner::Session;
 
 /// Passes the events of tests on, and notes when the server was heard of.
-pub(super) struct Watch<'a> {
+pub(in crate::commands) struct Watch<'a> {
     shown: &'a mut dyn Monitor,
     heard: Arc<Heard>,
     /// Bytes that had moved at the last glimpse.
@@ -29,7 +29,10 @@ struct Heard(AtomicU64);
 
 impl<'a> Watch<'a> {
     /// Starts a thread that undoes the settings of `session` after a silence of [`PATIENCE`].
-    pub(super) fn start(shown: &'a mut dyn Monitor, session: Session) -> anyhow::Result<Self> {
+    pub(in crate::commands) fn start(
+        shown: &'a mut dyn Monitor,
+        session: Session,
+    ) -> anyhow::Result<Self> {
         let heard = Arc::new(Heard(AtomicU64::new(IDLE)));
         let (running, ended) = mpsc::channel();
         let watched = Arc::clone(&heard);
