@@ -7,7 +7,8 @@ use std::process::Command;
 
 use host::Tree;
 use host::tuning::{
-    Content, PersistBy, PersistentChange, TuningError, check_persist, files, persist, persisted, unpersist,
+    Content, PersistBy, PersistentChange, TuningError, check_persist, files, persist, persisted,
+    unpersist,
 };
 use lab::{Access, Link, LinkSpec};
 use linerate_host as host;

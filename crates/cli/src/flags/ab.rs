@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{ArgGroup, ArgMatches, Args, Error};
+use clap::{ArgMatches, Args, Error};
 use measurement::remedy::Setting;
 use measurement::units::parse_count;
 
@@ -18,7 +18,7 @@ use super::{Arguments, Command, TestFlags};
 /// without --a and --b holds for both, as for linerate test; a test is one row, TCP from here
 /// unless -u, -R or --bidir are given.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, group = ArgGroup::new(SIDE_B).args(OF_B).required(true).multiple(true))]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct AbFlags {
     /// Options of A alone [default: none]
     #[arg(
@@ -31,15 +31,8 @@ pub(crate) struct AbFlags {
     )]
     pub(crate) a: String,
     /// Options of B alone, e.g. '-w 4M -C bbr'
-    #[arg(
-        long,
-        default_value = "",
-        hide_default_value = true,
-        allow_hyphen_values = true,
-        value_name = "OPTIONS",
-        help_heading = "A/B test"
-    )]
-    pub(crate) b: String,
+    #[arg(long, allow_hyphen_values = true, value_name = "OPTIONS", help_heading = "A/B test")]
+    pub(crate) b: Option<String>,
     /// A setting of this host for A, as the command that makes it; made before and undone after each
     /// of its tests; may be given several times
     #[arg(long, value_name = "COMMAND", help_heading = "A/B test")]
@@ -58,9 +51,6 @@ pub(crate) struct AbFlags {
     #[cfg(feature = "import")]
     #[arg(long, value_name = "FILE", help_heading = "A/B test")]
     pub(crate) b_program: Option<PathBuf>,
-    /// Directory of the journal of changes
-    #[arg(long, default_value = host::tuning::DIRECTORY, env = "LINERATE_STATE", value_name = "DIR", help_heading = "A/B test")]
-    pub(crate) state: PathBuf,
     /// Pairs at which it ends undecided
     #[arg(long, default_value_t = 20, env = "LINERATE_PAIRS", value_name = "COUNT", help_heading = "A/B test", value_parser = parse_pairs)]
     pub(crate) pairs: u32,
@@ -70,6 +60,9 @@ pub(crate) struct AbFlags {
     /// Seed of the order of the tests [default: another one each time]
     #[arg(long, env = "LINERATE_SEED", value_name = "NUMBER", help_heading = "A/B test")]
     pub(crate) seed: Option<u64>,
+    /// Directory of the journal of changes
+    #[arg(long, default_value = host::tuning::DIRECTORY, env = "LINERATE_STATE", value_name = "DIR", help_heading = "A/B test")]
+    pub(crate) state: PathBuf,
     #[command(flatten)]
     pub(crate) test: TestFlags,
 }
@@ -138,12 +131,6 @@ pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "choose between 0.1% and 50%".to_owned())
 }
 
-const SIDE_B: &str = "side-b";
-/// Each of them makes B another setting than A.
-#[cfg(feature = "import")]
-const OF_B: [&str; 4] = ["b", "b_change", "b_host", "b_program"];
-#[cfg(not(feature = "import"))]
-const OF_B: [&str; 3] = ["b", "b_change", "b_host"];
 /// Options that `linerate test` has not.
 const OWN: [&str; 11] = [
     "a",

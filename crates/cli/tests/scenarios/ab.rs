@@ -65,8 +65,8 @@ fn a_change_of_a_side_is_made_and_undone_between_the_tests() {
     let Ok(before) = features() else { return };
     let (_server, state) = (Server::start_on(&link.far, ""), Directory::new("ab-change"));
     let journal = state.path().join("state");
-    let line = format!("ab {} -q -t 500ms --pairs 12 --json", link.far.ipv4());
-    let mut command = linerate_on(&link.near, &format!("{line} --state {}", journal.display()));
+    let options = format!("-q -t 500ms --pairs 12 --json --state {}", journal.display());
+    let mut command = linerate_on(&link.near, &format!("ab {} {options}", link.far.ipv4()));
     for change in ["ethtool -K near0 tso off", "ethtool -K near0 gso off"] {
         command.args(["--b-change", change]);
     }
@@ -86,8 +86,8 @@ fn a_change_is_undone_when_the_ab_test_is_killed() {
     let Some(link) = link() else { return };
     let (_server, state) = (Server::start_on(&link.far, ""), Directory::new("ab-kill"));
     let journal = state.path().join("state");
-    let line = format!("ab {} -q -t 2s --state {}", link.far.ipv4(), journal.display());
-    let mut command = linerate_on(&link.near, &line);
+    let options = format!("-q -t 2s --state {}", journal.display());
+    let mut command = linerate_on(&link.near, &format!("ab {} {options}", link.far.ipv4()));
     command.args(["--b-change", "sysctl -w net.ipv4.tcp_sack=0"]);
     let running = Running::start(command);
     let is_changed = || shell(&link.near, "sysctl net.ipv4.tcp_sack | grep -q '= 0'");

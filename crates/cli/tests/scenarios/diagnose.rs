@@ -240,7 +240,8 @@ fn a_captured_host_gets_a_script_that_makes_and_undoes_the_changes() {
 fn what_makes_no_sense_is_refused() {
     run(linerate("diagnose 127.0.0.1 --root x")).assert_refusal(2, &["--root"]);
     run(linerate("diagnose 127.0.0.1 --script")).assert_refusal(2, &["--script"]);
-    run(linerate("diagnose --script --json")).assert_refusal(2, &["--script"]);
+    run(linerate("diagnose --script --json")).assert_complaint(2, &["'--script' and '--json'"]);
+    run(linerate("diagnose --persist udev")).assert_refusal(2, &["--script"]);
     run(linerate("diagnose --root /nowhere")).assert_refusal(1, &["/nowhere"]);
 }
 

@@ -272,13 +272,12 @@ impl Written {
         if !is_ours {
             return Err(TuningError::Edited { path: self.path.clone() });
         }
-        match &self.before {
-            Some(before) => put(root, &self.path, before)?,
-            None => {
-                let path = below(root, &self.path);
-                let removed = fs::remove_file(&path).and_then(|()| sync_folder(&path));
-                removed.map_err(|source| TuningError::Persist { path, source })?;
-            }
+        if let Some(before) = &self.before {
+            put(root, &self.path, before)?;
+        } else {
+            let path = below(root, &self.path);
+            let removed = fs::remove_file(&path).and_then(|()| sync_folder(&path));
+            removed.map_err(|source| TuningError::Persist { path, source })?;
         }
         Ok(Some(TakenBack { path: self.path.clone(), is_restored: self.before.is_some() }))
     }

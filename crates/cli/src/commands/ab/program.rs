@@ -13,7 +13,7 @@ use linux::clock;
 use linux::event::StopSignals;
 use linux::poll::{self, PollFd};
 use measurement::plan::{PlanDraft, StreamOptions};
-use measurement::{Direction, End, TestPlan, TestRecord, Transport};
+use measurement::{BitRate, Direction, End, TestPlan, TestRecord, Transport};
 use report::import::transcript::Reading;
 use session::client::Request;
 use session::{Family, SessionError};
@@ -125,7 +125,7 @@ fn options(plan: &TestPlan) -> Result<Vec<String>, String> {
     }
     let options = &plan.options;
     if options.rate.is_some() || transport == Transport::Udp {
-        with("-b", options.rate.map_or(0, |rate| rate.bits_per_second()).to_string());
+        with("-b", options.rate.map_or(0, BitRate::bits_per_second).to_string());
     }
     let sizes = [("-l", options.block), ("-w", options.window)];
     sizes.iter().filter_map(|(name, size)| Some((name, (*size)?))).for_each(|(name, size)| {
@@ -190,7 +190,7 @@ fn output(
     interrupts: Option<&StopSignals>,
 ) -> io::Result<Option<Output>> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let readers = [stdout.map(|it| reader(it)), stderr.map(|it| reader(it))];
+    let readers = [stdout.map(reader), stderr.map(reader)];
     let deadline = clock::monotonic() + limit;
     let ended = loop {
         if let Some(status) = child.try_wait()? {
@@ -273,8 +273,6 @@ const MOST_OF_COMPLAINT: usize = 300;
 
 #[cfg(test)]
 mod tests {
-    use measurement::BitRate;
-
     use super::*;
 
     fn plan(change: impl FnOnce(&mut PlanDraft)) -> TestPlan {

@@ -41,7 +41,10 @@ pub(super) fn sides(flags: &AbFlags) -> Result<[Side; 2], UsageError> {
     let [of_a, of_b] = programs(flags);
     let (options, changes) = (&flags.a, &flags.a_change);
     let a = Own { name: "--a", options, changes, server: None, program: of_a };
-    let (options, changes) = (&flags.b, &flags.b_change);
+    if flags.b.is_none() && flags.b_change.is_empty() && server.is_none() && of_b.is_none() {
+        return Err(UsageError(NO_B.to_owned()));
+    }
+    let (options, changes) = (flags.b.as_deref().unwrap_or_default(), &flags.b_change);
     let b = Own { name: "--b", options, changes, server, program: of_b };
     let [a, b] = [side(a)?, side(b)?];
     if a.shared != b.shared {
@@ -132,3 +135,5 @@ pub(super) fn check_changes(sides: &[Side; 2], tuner: &mut dyn Tuner) -> Result<
     }
     Ok(())
 }
+
+const NO_B: &str = "B is missing: type --b OPTIONS, --b-change COMMAND or --b-host HOST";

@@ -60,7 +60,7 @@ impl Files {
         for change in changes {
             match &change.setting {
                 Setting::Sysctl { name, value } if value.split(' ').all(is_plain) => {
-                    lines += &format!("{name} = {value}\n");
+                    lines.extend([name, " = ", value, "\n"]);
                 }
                 _ => rest.push(change),
             }

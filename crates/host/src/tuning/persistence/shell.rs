@@ -62,8 +62,8 @@ pub(super) fn init_script(all: &[Commands]) -> String {
     )
 }
 
-fn lines<'a>(all: impl Iterator<Item = &'a String>, indent: &str) -> String {
-    all.map(|line| format!("{indent}{line}\n")).collect()
+fn lines<'a>(all: impl Iterator<Item = &'a String>, indent: &'a str) -> String {
+    all.flat_map(|line| [indent, line, "\n"]).collect()
 }
 
 const UNNAMED: &str = "its interrupt has no name of its own, and another number at the next start";
