@@ -21,6 +21,7 @@ mod metrics;
 mod moving_line;
 #[cfg(feature = "mqtt")]
 mod mqtt;
+mod one_row;
 mod output;
 mod plan;
 mod progress;

@@ -10,25 +10,22 @@ use std::time::Duration;
 
 use anyhow::Context;
 use campaign::search::{Alternate, Sweep};
-use campaign::{AB_CONFIDENCE, Look, Monitor, Requirements, Results, Row, Runner, Tuner};
+use campaign::{AB_CONFIDENCE, Look, Monitor, Requirements, Results, Runner, Tuner};
 use host::tuning::Tuning;
 use linux::entropy;
 use linux::event::StopSignals;
-use measurement::plan::PlanDraft;
 use measurement::units::show_time;
-use measurement::{
-    AbFinding, AbRecord, AbRule, AbSide, End, Heading, RecordSet, TestPlan, Transport, json,
-};
+use measurement::{AbFinding, AbRecord, AbRule, AbSide, Heading, RecordSet, TestPlan, json};
 use report::ab;
 
 use self::sides::{Side, sides};
 use super::tune::{HostTuner, Watch, Watchdog};
 use crate::commands::test::request;
-use crate::exit::{self, UsageError};
+use crate::exit;
+use crate::flags::AbFlags;
 use crate::flags::format::Form;
-use crate::flags::{AbFlags, TestFlags};
 use crate::progress::{Detail, Progress};
-use crate::{history, output, plan, terminal};
+use crate::{history, output, terminal};
 
 pub(crate) fn run(flags: &AbFlags) -> anyhow::Result<ExitCode> {
     let form = flags.test.output.format.form()?;
@@ -109,41 +106,6 @@ impl Changes {
     fn finish(self) -> Option<String> {
         self.tuner.finish(false).err().map(|error| error.to_string())
     }
-}
-
-/// The row of what has one, by the flags of a test; `name` is what it is.
-pub(super) fn one_row(test: &TestFlags, name: &str) -> Result<Row, UsageError> {
-    let wrong = |text: String| Err(UsageError(text));
-    if test.stream.wants_the_fastest() {
-        return wrong(format!("{name} does not try engines: name one"));
-    }
-    if test.rows.repeat > 1 {
-        return wrong("--repeat has no meaning here: type --pairs".to_owned());
-    }
-    let plans = plan::plans(test)?;
-    let [plan] = &plans[..] else {
-        return wrong(format!("{name} has one row: type --send, --receive or --bidir"));
-    };
-    if plan.transport == Transport::Udp && plan.options.rate.is_none() {
-        return wrong("UDP needs a rate: type -b 100M, or -b 0 for as fast as possible".to_owned());
-    }
-    let row = Row { probe_every: probe_every(test), ..Row::of_plan(short(test, plan)?) };
-    Ok(Row { cpus: test.stream.cpus.as_ref().map(|cpus| cpus.0.clone()), ..row })
-}
-
-fn probe_every(test: &TestFlags) -> Option<Duration> {
-    test.rows.latency.then_some(test.rows.probe_every)
-}
-
-/// The plan, whose tests are short unless their length was typed.
-fn short(test: &TestFlags, plan: &TestPlan) -> Result<TestPlan, UsageError> {
-    let amount = &test.amount;
-    if amount.time.is_some() || amount.bytes.is_some() || amount.blocks.is_some() {
-        return Ok(plan.clone());
-    }
-    let mut draft = PlanDraft::from(plan.clone());
-    draft.end = End::Time(USUAL_TIME);
-    draft.check().map_err(|error| UsageError(error.to_string()))
 }
 
 /// Says what is going to be measured, and how long that may take.
@@ -228,6 +190,3 @@ fn finish(
         None => ExitCode::SUCCESS,
     })
 }
-
-/// Long enough for TCP to reach its rate on most paths.
-const USUAL_TIME: Duration = Duration::from_secs(2);

@@ -31,11 +31,11 @@ use session::SessionError;
 
 use self::consent::Consent;
 use self::joined::JoinedHost;
-use super::ab::one_row;
 use super::test::request;
 use crate::exit::{self, UsageError};
 use crate::flags::TuneFlags;
 use crate::flags::format::Form;
+use crate::one_row::one_row;
 use crate::progress::Progress;
 use crate::{history, output, terminal};
 

@@ -352,4 +352,12 @@ fn write(path: &Path, register: &Register) -> Result<(), TuningError> {
     written.map_err(|source| TuningError::Persist { path: path.to_owned(), source })
 }
 
+/// Whether a name is a word of any of the files, and one of a file.
+fn is_plain(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-@:".contains(letter);
+    !name.is_empty() && name.chars().all(is_plain)
+}
+
+/// The first line of each file.
+const HEAD: &str = "# Written by linerate tune; linerate undo --persistent takes it back.\n";
 const REGISTER: &str = "persistent.json";

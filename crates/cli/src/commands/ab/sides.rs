@@ -6,9 +6,9 @@ use campaign::{Row, Server, Tuner};
 use measurement::AbSide;
 use measurement::remedy::Setting;
 
-use super::one_row;
 use crate::exit::UsageError;
 use crate::flags::{AbFlags, TestFlags};
+use crate::one_row::one_row;
 
 /// A setting, and how it is tested.
 pub(super) struct Side {

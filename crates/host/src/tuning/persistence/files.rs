@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use measurement::remedy::Setting;
 
-use super::{Content, PersistBy, PersistentChange, PersistentFile, link_file, shell, udev};
+use super::{
+    Content, HEAD, PersistBy, PersistentChange, PersistentFile, is_plain, link_file, shell, udev,
+};
 use crate::Tree;
 
 /// Files by which changes outlive the next boot.
@@ -123,12 +125,6 @@ impl Files {
     }
 }
 
-/// Whether a name is a word of any of the files, and one of a file.
-pub(super) fn is_plain(name: &str) -> bool {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-@:".contains(letter);
-    !name.is_empty() && name.chars().all(is_plain)
-}
-
 /// systemd.service(5).
 fn service() -> String {
     format!(
@@ -138,9 +134,6 @@ fn service() -> String {
     )
 }
 
-/// The first line of each file.
-pub(super) const HEAD: &str =
-    "# Written by linerate tune; linerate undo --persistent takes it back.\n";
 const SYSCTLS: &str = "/etc/sysctl.d/90-linerate.conf";
 const RULES: &str = "/etc/udev/rules.d/90-linerate.rules";
 const SCRIPT: &str = "/etc/linerate/tuning.sh";

@@ -2,7 +2,7 @@
 
 use measurement::remedy::{Coalescing, DuplexMode, Ring, Setting, Side, Switch};
 
-use super::files::HEAD;
+use super::HEAD;
 use crate::Tree;
 
 /// The interface of a setting, and its keys in the section `[Link]`; none: that has it not.

@@ -3,8 +3,7 @@
 
 use measurement::remedy::Setting;
 
-use super::PersistentChange;
-use super::files::{HEAD, is_plain};
+use super::{HEAD, PersistentChange, is_plain};
 use crate::Tree;
 
 /// A change as commands.

@@ -2,7 +2,7 @@
 
 use measurement::remedy::{Setting, Switch};
 
-use super::files::is_plain;
+use super::is_plain;
 
 /// The rule of a setting.
 ///
