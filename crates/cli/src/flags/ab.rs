@@ -35,10 +35,10 @@ pub(crate) struct AbFlags {
     pub(crate) b: Option<String>,
     /// A setting of this host for A, as the command that makes it; made before and undone after each
     /// of its tests; may be given several times
-    #[arg(long, value_name = "COMMAND", help_heading = "A/B test")]
+    #[arg(long, allow_hyphen_values = true, value_name = "COMMAND", help_heading = "A/B test")]
     pub(crate) a_change: Vec<Setting>,
     /// The same for B, e.g. 'sysctl -w net.ipv4.tcp_congestion_control=bbr'
-    #[arg(long, value_name = "COMMAND", help_heading = "A/B test")]
+    #[arg(long, allow_hyphen_values = true, value_name = "COMMAND", help_heading = "A/B test")]
     pub(crate) b_change: Vec<Setting>,
     /// The server of B
     #[arg(long, value_name = "HOST[:PORT]", value_parser = Target::read, help_heading = "A/B test")]
