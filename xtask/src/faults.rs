@@ -6,14 +6,14 @@
 
 mod kept;
 mod matrix;
-mod needs;
+pub(crate) mod needs;
 mod random;
 mod remedied;
 mod run;
 mod said;
-mod scenario;
-mod setting;
-mod step;
+pub(crate) mod scenario;
+pub(crate) mod setting;
+pub(crate) mod step;
 mod wrapping;
 
 use std::fs;

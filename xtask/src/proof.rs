@@ -79,7 +79,11 @@ enum What {
     /// The history outlives kills of its writers, and answers fast when it is large
     Store,
     /// Tunings find what was planted, leave clean hosts alone, and are undone when they are killed
-    Tune,
+    Tune {
+        /// Only misconfigurations whose name contains this, `clean` hosts, or `killed` tunings
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+    },
     /// Settings are restored after kills at any instant of a process that changes them
     Tuning,
 }
@@ -108,7 +112,7 @@ impl Proof {
             }
             What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Store => store::run(&under_test),
-            What::Tune => verdict("tune", &tune::run(&under_test)?),
+            What::Tune { only } => verdict("tune", &tune::run(&under_test, only.as_deref())?),
             What::Tuning => tuning::run(&under_test),
             What::Stamps { only } => verdict("stamps", &stamps::run(&under_test, only.as_deref())?),
         }

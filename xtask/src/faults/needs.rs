@@ -12,7 +12,7 @@ use crate::hosts::plant::Group;
 use crate::packages;
 
 /// Why a scenario cannot be run here; none: it can.
-pub(super) fn missing(scenario: &Scenario) -> Result<Option<String>> {
+pub(crate) fn missing(scenario: &Scenario) -> Result<Option<String>> {
     if let Some(why) = &scenario.never {
         return Ok(Some(why.clone()));
     }

@@ -15,12 +15,12 @@ use super::step::Step;
 /// One cause, or none.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct Scenario {
+pub(crate) struct Scenario {
     /// The name of its file.
     #[serde(skip)]
-    pub(super) name: String,
+    pub(crate) name: String,
     /// What is planted, in words.
-    pub(super) planted: String,
+    pub(crate) planted: String,
     #[serde(default)]
     pub(super) topology: TopologyKind,
     /// Words of `linerate test`.
@@ -34,15 +34,15 @@ pub(super) struct Scenario {
     pub(super) program: Option<PathBuf>,
     /// Whether it is one of those of a short run.
     #[serde(default)]
-    pub(super) run: Run,
+    pub(crate) run: Run,
     #[serde(default)]
     pub(super) needs: Vec<Need>,
     /// What the link is like in the clean runs too.
     #[serde(default)]
-    pub(super) base: Vec<Step>,
+    pub(crate) base: Vec<Step>,
     /// The cause; empty: the scenario is a clean control.
     #[serde(default)]
-    pub(super) plant: Vec<Step>,
+    pub(crate) plant: Vec<Step>,
     pub(super) expect: Expected,
     /// Why it can be run on no kernel.
     pub(super) never: Option<String>,
@@ -51,7 +51,7 @@ pub(super) struct Scenario {
 /// What joins the hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum TopologyKind {
+pub(crate) enum TopologyKind {
     /// A virtual Ethernet pair.
     #[default]
     Cable,
@@ -64,7 +64,7 @@ pub(super) enum TopologyKind {
 /// In what a cause shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Metric {
+pub(crate) enum Metric {
     /// The rate that arrives, in all directions together.
     #[default]
     Delivered,
@@ -75,7 +75,7 @@ pub(super) enum Metric {
 /// What answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Peer {
+pub(crate) enum Peer {
     #[default]
     Linerate,
     Iperf3,
@@ -84,7 +84,7 @@ pub(super) enum Peer {
 /// In which runs it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Run {
+pub(crate) enum Run {
     /// In the short one too.
     Short,
     #[default]
@@ -94,7 +94,7 @@ pub(super) enum Run {
 /// What a kernel or a system may lack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Need {
+pub(crate) enum Need {
     /// A queueing discipline.
     Qdisc(String),
     /// A program.
@@ -120,7 +120,7 @@ pub(super) enum Need {
 /// What is to be said.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub(super) enum Expected {
+pub(crate) enum Expected {
     /// That what was asked was delivered, and nothing else.
     Delivered,
     /// What limits.
@@ -139,7 +139,7 @@ pub(super) enum Expected {
 /// Where a cause is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum On {
+pub(crate) enum On {
     Client,
     Server,
     Router,

@@ -23,7 +23,7 @@ use testbed::workload::PORT;
 /// Hosts, and programs of them.
 ///
 /// Fields end in the order in which they stand: programs before the hosts that they run on.
-pub(super) struct Setting<'a> {
+pub(crate) struct Setting<'a> {
     under_test: &'a UnderTest,
     /// What runs beside the test.
     beside: Vec<Beside>,
@@ -44,7 +44,7 @@ enum Beside {
 
 impl<'a> Setting<'a> {
     /// Everything stands and answers when this returns.
-    pub(super) fn create(
+    pub(crate) fn create(
         under_test: &'a UnderTest,
         scenario: &Scenario,
         steps: &[&Step],
@@ -71,10 +71,25 @@ impl<'a> Setting<'a> {
 
     /// The command whose record counts.
     pub(super) fn test(&self) -> Command {
+        self.client("test")
+    }
+
+    /// A command of linerate that tests against the server as the scenario has it, and prints JSON.
+    pub(crate) fn client(&self, name: &str) -> Command {
         let mut command = self.client.command(self.bed.near(), &self.under_test.program);
-        command.args(["test", &self.bed.address().to_string(), "--json", "--quiet"]);
+        command.args([name, &self.bed.address().to_string(), "--json", "--quiet"]);
         command.args(self.words.split_whitespace());
         command
+    }
+
+    /// Any other command of linerate on the client's host.
+    pub(crate) fn linerate(&self) -> Command {
+        Wrapping::default().command(self.bed.near(), &self.under_test.program)
+    }
+
+    /// The client's host.
+    pub(crate) fn near(&self) -> &Host {
+        self.bed.near()
     }
 
     /// Makes a change that a remedy names: an option of the client, or a command of its host.

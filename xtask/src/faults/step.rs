@@ -11,7 +11,7 @@ use crate::hosts::plant::Class;
 /// One change.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A queueing discipline at the root of an interface, in words of tc(8) that follow `root`,
     /// and a class of it, in words that follow the interface.
     Queue {
@@ -76,7 +76,7 @@ pub(super) enum Step {
 /// Which host, and there which interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum At {
+pub(crate) enum At {
     Client,
     Server,
     Both,
@@ -89,7 +89,7 @@ pub(super) enum At {
 /// Which of the two that measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum End {
+pub(crate) enum End {
     Client,
     Server,
 }
@@ -97,7 +97,7 @@ pub(super) enum End {
 /// Table of iptables(8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Table {
+pub(crate) enum Table {
     #[default]
     Filter,
     /// Ahead of connection tracking and routing.
@@ -107,7 +107,7 @@ pub(super) enum Table {
 /// The frames that a relay impairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// From the client to the server.
     #[default]
     There,
@@ -118,7 +118,7 @@ pub(super) enum Way {
 /// What a relay does to frames; shares are from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub(super) struct Cable {
+pub(crate) struct Cable {
     pub(super) delay_ms: u64,
     /// To the frames of one way only, as are the next three.
     #[serde(skip_serializing_if = "is_default")]

@@ -1,7 +1,10 @@
 //! Tunings whose answer is known: misconfigurations that were planted, of which the remedy is kept;
 //! clean hosts, on which nothing changes; and tunings that are killed, after which all is as before.
 
-use std::path::PathBuf;
+mod plant;
+mod snapshot;
+
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,151 +12,157 @@ use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use measurement::TuneRecord;
 use testbed::process::Running;
-use testbed::topology::Path;
 
+use self::plant::Plant;
+use self::snapshot::Snapshot;
 use super::Outcome;
-use crate::command;
-use crate::hosts::{Testbed, UnderTest};
-use crate::output::say;
+use crate::faults::needs;
+use crate::faults::scenario::Run;
+use crate::faults::setting::Setting;
+use crate::hosts::UnderTest;
+use crate::output::{say, transient};
+use crate::workspace::Workspace;
 
-/// Runs the tunings.
-pub(super) fn run(under_test: &UnderTest) -> Result<Vec<Outcome>> {
-    let (clean, kills) = if under_test.short { (1, 3) } else { (10, 200) };
+/// Runs the tunings, or those of one name.
+pub(super) fn run(under_test: &UnderTest, only: Option<&str>) -> Result<Vec<Outcome>> {
+    let plants = Plant::all(&Workspace::find()?.root.join(PLANTS))?;
+    let is_asked = |name: &str| only.is_none_or(|only| name.contains(only));
     let mut outcomes = Vec::new();
-    let faults = FAULTS.iter().take(if under_test.short { 1 } else { FAULTS.len() });
-    for fault in faults {
-        outcomes.push(planted(under_test, fault)?);
+    for plant in plants.iter().filter(|one| is_asked(one.name())) {
+        if plant.is_control() || (under_test.short && plant.fault.run != Run::Short) {
+            continue;
+        }
+        transient(plant.name());
+        match needs::missing(&plant.fault)? {
+            Some(why) => say(format!("not run: {}: {why}", plant.name())),
+            None => outcomes.push(planted(under_test, plant)?),
+        }
     }
-    outcomes.push(left_alone(under_test, clean)?);
-    outcomes.push(killed(under_test, kills)?);
+    let (clean, kills) = if under_test.short { (1, 3) } else { (10, 200) };
+    for plant in plants.iter().filter(|one| one.is_control() && is_asked(one.name())) {
+        outcomes.push(left_alone(under_test, plant, clean)?);
+    }
+    let killed_one = plants.iter().find(|one| one.name() == KILLED);
+    if is_asked("killed") {
+        outcomes.push(killed(under_test, killed_one.context("nothing to tune")?, kills)?);
+    }
+    ensure!(!outcomes.is_empty(), "no tuning has such a name: see {PLANTS}");
     Ok(outcomes)
 }
 
-/// A misconfiguration of the client's host.
-struct Fault {
-    name: &'static str,
-    /// Program and arguments that plant it.
-    plant: (&'static str, &'static str),
-    /// Part of a command that the tuning has to keep.
-    remedy: &'static str,
-}
-
-const FAULTS: [Fault; 4] = [
-    Fault {
-        name: "TSO off",
-        plant: ("ethtool", "-K near0 tso off"),
-        remedy: "ethtool -K near0 tso on",
-    },
-    Fault {
-        name: "TSO and GSO off",
-        plant: ("ethtool", "-K near0 tso off gso off"),
-        remedy: "ethtool -K near0 tso on",
-    },
-    Fault {
-        name: "scatter-gather off",
-        plant: ("ethtool", "-K near0 sg off"),
-        remedy: "ethtool -K near0",
-    },
-    Fault {
-        name: "TX checksum offload off",
-        plant: ("ethtool", "-K near0 tx off"),
-        remedy: "ethtool -K near0 tx on",
-    },
-];
-
-/// The remedy is kept, and its gain is shown.
-fn planted(under_test: &UnderTest, fault: &Fault) -> Result<Outcome> {
-    let bed = Bed::new(under_test)?;
-    let (program, words) = fault.plant;
-    bed.hosts.near_prints(program, words)?;
-    let mut record = bed.tune(TUNING)?;
-    for _ in 1..TIMES {
-        if !record.kept.is_empty() {
-            break;
+/// The remedy is kept, its gain is shown, and what undoes it restores all.
+fn planted(under_test: &UnderTest, plant: &Plant) -> Result<Outcome> {
+    let mut seen = String::new();
+    for _ in 0..TIMES {
+        let bed = Bed::new(under_test, plant)?;
+        let before = bed.snapshot()?;
+        let record = bed.tune(&plant.tune)?;
+        let told = told(&record);
+        let changed = bed.snapshot()?.changed_since(&before);
+        bed.take_back(&record)?;
+        let left = bed.snapshot()?.changed_since(&before);
+        let differs = !changed.is_empty() || record.kept.iter().all(|one| one.undo.is_empty());
+        let is_right = plant.is_found(&record) && differs && left.is_empty();
+        seen = format!("{told}; {} settings differ, after undo {}", changed.len(), left.len());
+        if is_right || !left.is_empty() {
+            return Ok(Outcome::show(plant.name(), seen, is_right));
         }
         // Other processes of the machine may be what the verdict names.
-        say(format!("{}: again, after {:?}", fault.name, record.verdict));
-        record = bed.tune(TUNING)?;
+        say(format!("{}: {seen}; the verdict is {:?}", plant.name(), record.verdict));
+        let attempts = record.attempts.iter();
+        attempts.for_each(|one| say(format!("    {}: {:?}", one.finding, one.outcome)));
     }
+    Ok(Outcome::show(plant.name(), seen, false))
+}
+
+/// What was kept, with the gain: `kept sysctl -w a=b, +120 % (+100 % to +140 %)`.
+fn told(record: &TuneRecord) -> String {
     let kept = record.kept.iter().map(|one| one.change.command()).collect::<Vec<_>>();
     let goal = record.check.as_ref().and_then(|check| check.metrics.first()?.effect);
-    let low = goal.and_then(|effect| effect.interval).map_or(0.0, |interval| interval.low);
-    let is_kept = kept.iter().any(|command| command.contains(fault.remedy));
-    let gain = goal.map_or(0.0, |effect| (effect.ratio - 1.0) * 100.0);
-    Ok(Outcome {
-        name: format!("{}: kept {}, {gain:+.0} %", fault.name, kept.join("; ")),
-        right: is_kept && low > 1.0,
-    })
+    let percent = |ratio: f64| format!("{:+.0} %", (ratio - 1.0) * 100.0);
+    let interval = goal.and_then(|effect| effect.interval);
+    let interval = interval.map(|it| format!(" ({} to {})", percent(it.low), percent(it.high)));
+    let gain = goal.map_or_else(|| "no check".to_owned(), |effect| percent(effect.ratio));
+    format!("kept {}, {gain}{}", kept.join("; "), interval.unwrap_or_default())
 }
 
 /// A clean host is left as it is.
-fn left_alone(under_test: &UnderTest, times: u32) -> Result<Outcome> {
-    let bed = Bed::new(under_test)?;
-    let before = bed.settings()?;
-    let mut alike = 0;
+fn left_alone(under_test: &UnderTest, plant: &Plant, times: u32) -> Result<Outcome> {
+    let bed = Bed::new(under_test, plant)?;
+    let before = bed.snapshot()?;
+    let (mut alike, mut tried) = (0, 0);
     for _ in 0..times {
-        bed.tune(TUNING)?;
-        alike += u32::from(bed.settings()? == before);
+        let record = bed.tune(&plant.tune)?;
+        tried += record.attempts.iter().filter(|one| one.comparison.is_some()).count();
+        let changed = bed.snapshot()?.changed_since(&before);
+        alike += u32::from(changed.is_empty() && record.kept.is_empty());
+        if !record.kept.is_empty() {
+            say(format!("{}: {}", plant.name(), told(&record)));
+        }
     }
-    Ok(Outcome { name: format!("clean host: as before {alike} of {times}"), right: alike == times })
+    let seen = format!("as before {alike} of {times}, {tried} findings tried");
+    Ok(Outcome::show(plant.name(), seen, alike == times))
 }
 
 /// Killed at any instant a tuning leaves, 5 s later, what was there before.
-fn killed(under_test: &UnderTest, times: u32) -> Result<Outcome> {
-    let bed = Bed::new(under_test)?;
-    bed.hosts.near_prints("ethtool", "-K near0 tso off")?;
-    let before = bed.settings()?;
+fn killed(under_test: &UnderTest, plant: &Plant, times: u32) -> Result<Outcome> {
+    let bed = Bed::new(under_test, plant)?;
+    let before = bed.snapshot()?;
     let mut random = Rng::with_seed(1);
-    let mut alike = 0;
-    for _ in 0..times {
+    let (mut alike, mut changed) = (0, 0);
+    for number in 0..times {
+        transient(format!("killed {number} of {times}"));
         let tuning = Running::captured(bed.command("--yes -t 100ms --pairs 4"))?;
         thread::sleep(Duration::from_millis(random.u64(0..4_000)));
         tuning.signal("KILL").ok();
         let since = Instant::now();
-        let mut is_alike = bed.settings()? == before;
-        while !is_alike && since.elapsed() < BACK {
+        let mut left = bed.snapshot()?.changed_since(&before);
+        changed += u32::from(!left.is_empty());
+        while !left.is_empty() && since.elapsed() < BACK {
             thread::sleep(Duration::from_millis(50));
-            is_alike = bed.settings()? == before;
+            left = bed.snapshot()?.changed_since(&before);
         }
-        alike += u32::from(is_alike);
+        alike += u32::from(left.is_empty());
         drop(tuning);
     }
-    Ok(Outcome { name: format!("killed: as before {alike} of {times}"), right: alike == times })
+    let seen = format!("as before {alike} of {times}, of which {changed} had changed settings");
+    Ok(Outcome::show("killed", seen, alike == times))
 }
 
-/// Hosts, a server, and a directory for the journal.
+/// Hosts with what was planted, a server, and a directory for the journal.
 struct Bed<'a> {
-    hosts: Testbed<'a>,
-    _server: Running,
-    state: PathBuf,
+    setting: Setting<'a>,
+    state: std::path::PathBuf,
 }
 
 impl<'a> Bed<'a> {
-    fn new(under_test: &'a UnderTest) -> Result<Self> {
-        let hosts = Testbed::new(under_test, Path::Veth)?;
-        let server = hosts.serve("")?;
+    fn new(under_test: &'a UnderTest, plant: &Plant) -> Result<Self> {
+        let steps: Vec<_> = plant.fault.base.iter().chain(&plant.fault.plant).collect();
+        let setting = Setting::create(under_test, &plant.fault, &steps)?;
         let state = std::env::temp_dir().join(format!("linerate-tune-{}", std::process::id()));
-        Ok(Self { hosts, _server: server, state })
+        Ok(Self { setting, state })
     }
 
-    fn command(&self, words: &str) -> std::process::Command {
-        let words = format!("{words} --no-store --state {}", self.state.display());
-        self.hosts.linerate("tune", &words)
+    fn command(&self, words: &str) -> Command {
+        let mut command = self.setting.client("tune");
+        command.args(words.split_whitespace()).arg("--no-store").arg("--state").arg(&self.state);
+        command
     }
 
     fn tune(&self, words: &str) -> Result<TuneRecord> {
-        let ended = Running::captured(self.command(words))?.finish(LONGEST)?;
+        let ended = Running::captured(self.command(&format!("--yes {words}")))?.finish(LONGEST)?;
         serde_json::from_str(&ended.stdout)
             .with_context(|| format!("no record of a tuning: {}", ended.complaint()))
     }
 
-    /// Offloads, queueing, MTU and variables of the client's namespace.
-    fn settings(&self) -> Result<String> {
-        let mut shell = self.hosts.near().command("sh");
-        shell.args(["-c", SETTINGS]);
-        let text = command::output(&mut shell)?;
-        ensure!(!text.is_empty(), "no settings can be read");
-        Ok(text)
+    fn snapshot(&self) -> Result<Snapshot> {
+        Snapshot::take(&self.setting, &self.state)
+    }
+
+    /// Runs the commands that undo what was kept, the latest change first.
+    fn take_back(&self, record: &TuneRecord) -> Result<()> {
+        let commands = record.kept.iter().rev().flat_map(|one| &one.undo);
+        commands.into_iter().try_for_each(|one| snapshot::shell(&self.setting, one, &[]).map(drop))
     }
 }
 
@@ -164,9 +173,9 @@ impl Drop for Bed<'_> {
     }
 }
 
-const SETTINGS: &str = "ethtool -k near0; ip link show near0 | grep -o 'mtu [0-9]*'; tc qdisc show; \
-                        sysctl net.ipv4 net.core 2>/dev/null; true";
-const TUNING: &str = "--yes -t 500ms --pairs 16";
+const PLANTS: &str = "xtask/src/proof/tune/plants";
+/// The misconfiguration with which tunings are killed.
+const KILLED: &str = "segmentation-off";
 /// Tunings that may find nothing, of one fault.
 const TIMES: u32 = 3;
 const LONGEST: Duration = Duration::from_secs(600);
