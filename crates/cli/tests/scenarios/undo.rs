@@ -48,3 +48,30 @@ fn without_a_journal_nothing_is_undone() {
     finished.assert_success();
     assert_eq!(finished.stdout, "nothing to undo\n");
 }
+
+#[test]
+fn a_journal_that_is_no_journal_is_told_in_a_sentence() {
+    let directory = Directory::new("undo-odd");
+    let (state, journal) = (directory.0.display(), directory.file("tuning.journal"));
+    let undo = || run(linerate(&format!("undo --state {state}")));
+    let is_refused = |words: &str| {
+        let finished = undo();
+        finished.assert_complaint(1, &[words]);
+        assert_eq!(finished.stderr.matches(words).count(), 1, "{finished:?}");
+    };
+    std::fs::create_dir(&journal).expect("a folder");
+    is_refused("it is no regular file");
+    std::fs::remove_dir(&journal).expect("removed");
+    std::os::unix::fs::symlink("/etc/passwd", &journal).expect("a link");
+    is_refused("it is no regular file");
+    std::fs::remove_file(&journal).expect("removed");
+    // Nobody writes to it: to read it would take forever.
+    let made = std::process::Command::new("mkfifo").arg(&journal).status().expect("mkfifo");
+    assert!(made.success());
+    is_refused("it is no regular file");
+    std::fs::remove_file(&journal).expect("removed");
+    std::fs::write(&journal, [0; 1_000]).expect("written");
+    is_refused("1 line damaged");
+    assert!(directory.file("tuning.damaged").exists() && !journal.exists());
+    assert_eq!(undo().stdout, "nothing to undo\n");
+}

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use measurement::remedy::Setting;
+use measurement::units::counted;
 use thiserror::Error;
 
 use super::outcome::ChangeId;
@@ -109,7 +110,7 @@ pub enum TuningError {
     },
 
     /// Lines of the journal are damaged; the changes of all others are undone.
-    #[error("{lines} lines of {} are damaged: compare the settings with linerate capture", path.display())]
+    #[error("{} damaged in {}: compare the settings with linerate capture", counted(*lines as u64, "line"), path.display())]
     Damaged {
         /// Where the journal is now.
         path: PathBuf,

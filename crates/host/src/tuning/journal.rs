@@ -145,9 +145,10 @@ pub(super) struct Left {
 /// The journal in a directory; none: there is no such file.
 pub(super) fn left(directory: &Path) -> Result<Option<Left>, TuningError> {
     let path = directory.join(FILE);
-    if !path.try_exists().map_err(|source| unusable(directory, source))? {
-        return Ok(None);
-    }
+    match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        there => there.map_err(|source| unusable(directory, source))?,
+    };
     let lock = lock(directory)?;
     let content = read(&path)?;
     Ok(Some(Left { path, content, _lock: lock }))
@@ -167,10 +168,19 @@ impl Left {
 }
 
 fn read(path: &Path) -> Result<Content, TuningError> {
-    match fs::read(path) {
+    match read_file(path) {
         Ok(bytes) => Ok(parse(&bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::default()),
         Err(source) => Err(TuningError::Journal { path: path.to_owned(), source }),
+    }
+}
+
+/// A FIFO would never end, and a link may lead to a file of somebody else.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::symlink_metadata(path)?.is_file() {
+        fs::read(path)
+    } else {
+        Err(io::Error::other("it is no regular file: remove it"))
     }
 }
 
@@ -184,11 +194,16 @@ fn parse(bytes: &[u8]) -> Content {
             Some(Line::Undone(id) | Line::Kept(id)) => {
                 content.changes.retain(|change| change.id != id);
             }
-            // What follows the last whole line was cut off.
-            None => content.damaged += usize::from(is_whole),
+            // What follows the last whole line was cut off, if it is text at all.
+            None => content.damaged += usize::from(is_whole || !is_text(piece)),
         }
     }
     content
+}
+
+/// JSON escapes all control characters.
+fn is_text(line: &[u8]) -> bool {
+    !line.iter().any(u8::is_ascii_control)
 }
 
 fn encode(line: &Line) -> io::Result<String> {
@@ -288,6 +303,8 @@ mod tests {
         bytes[place] ^= 1;
         let content = parse(&bytes);
         assert_eq!((content.damaged, content.changes.len()), (1, 1));
+        // What is no text was not cut off: it was never written.
+        assert_eq!(parse(&[0; 100]).damaged, 1);
         // Whatever the bytes are, it does not panic.
         for byte in 0..=u8::MAX {
             let _ = parse(&[byte, b' ', byte, b'\n', byte]);
