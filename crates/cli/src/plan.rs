@@ -112,7 +112,7 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
             // As with iperf3, 0 is unlimited.
             rate: stream.rate.filter(|rate| rate.bits_per_second() > 0),
             pacing: pacing(flags, transport),
-            window: stream.window,
+            window: stream.window.filter(|window| window.bytes() > 0),
             mss: stream.mss.filter(|_| transport == Transport::Tcp),
             congestion: stream.congestion.clone().filter(|_| transport == Transport::Tcp),
             no_delay: stream.no_delay && transport == Transport::Tcp,

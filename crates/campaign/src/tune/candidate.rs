@@ -64,7 +64,14 @@ impl Candidate {
 
     /// Adds a change, unless it is in effect already.
     fn add(&mut self, change: &Change, tuner: &mut dyn Tuner) -> Result<(), String> {
-        if change.setting.is_option() && change.host == Role::Here {
+        let is_here = change.host == Role::Here;
+        if let (Setting::Cpus(cpus), true) = (&change.setting, is_here) {
+            let cpus = cpus.cpus().filter_map(|cpu| usize::try_from(cpu).ok());
+            self.row.cpus = Some(cpus.collect());
+            self.changes.push(TriedChange::not_made(change.clone()));
+            return Ok(());
+        }
+        if change.setting.is_option() && is_here {
             self.row.plan = with_option(&self.row.plan, &change.setting)?;
             self.changes.push(TriedChange::not_made(change.clone()));
             return Ok(());
@@ -178,7 +185,10 @@ fn with_option(plan: &TestPlan, option: &Setting) -> Result<TestPlan, String> {
     match option {
         Setting::Length(bytes) => draft.options.block = Some(*bytes),
         Setting::SegmentSize(bytes) => draft.options.mss = Some(*bytes),
-        Setting::Window(bytes) => draft.options.window = Some(*bytes),
+        Setting::Window(bytes) => {
+            draft.options.window = (bytes.bytes() > 0).then_some(*bytes);
+        }
+        Setting::Congestion(name) => draft.options.congestion = Some(name.clone()),
         Setting::Streams(count) => draft.streams = *count,
         Setting::Pacing(remedy::Pacing::Even) => draft.options.pacing = Pacing::Even,
         Setting::Pacing(remedy::Pacing::Smooth) => draft.options.pacing = Pacing::Smooth,

@@ -132,7 +132,7 @@ pub(crate) struct StreamFlags {
     /// Bytes per write or datagram [default: 128K, moved up to eight at a time, or what fits the path MTU; less at a low rate and for thousands of streams]
     #[arg(short = 'l', long, env = "LINERATE_LENGTH", value_name = "SIZE")]
     pub(crate) length: Option<ByteSize>,
-    /// Socket buffer, e.g. 4M
+    /// Socket buffer, e.g. 4M; 0: the kernel adjusts it
     #[arg(short, long, env = "LINERATE_WINDOW", value_name = "SIZE")]
     pub(crate) window: Option<ByteSize>,
     /// TCP maximum segment size in bytes

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use super::{Channels, Coalescing, DuplexMode, HugePages, Pacing, Ring, Setting, Side, Switch};
+use super::{
+    Channels, Coalescing, CpuMask, DuplexMode, HugePages, Pacing, Ring, Setting, Side, Switch,
+};
 use crate::units::ByteSize;
 
 impl Display for Setting {
@@ -47,6 +49,8 @@ impl Setting {
             Self::Streams(count) => words(["-P"], [count.to_string()]),
             Self::Seconds(seconds) => words(["-t"], [seconds.to_string()]),
             Self::Pacing(pacing) => words(["--pacing", pacing.name()], []),
+            Self::Congestion(name) => words(["-C", name], []),
+            Self::Cpus(cpus) => words(["--cpus"], [list(cpus)]),
             Self::FixedSpeed { interface, mbps, duplex } => {
                 let (mbps, duplex) = (mbps.to_string(), duplex.name());
                 words(
@@ -119,6 +123,11 @@ fn words<const N: usize, const M: usize>(first: [&str; N], last: [String; M]) ->
 
 fn echo(value: &impl Display, path: String) -> Vec<String> {
     words(["echo"], [value.to_string(), ">".to_owned(), path])
+}
+
+/// As `--cpus` takes them: `0,2`.
+fn list(cpus: &CpuMask) -> String {
+    cpus.cpus().map(|cpu| cpu.to_string()).collect::<Vec<_>>().join(",")
 }
 
 /// As `-l` and `-w` take it: with a binary suffix where it is a multiple of one.
@@ -205,6 +214,11 @@ fn read(words: &[&str]) -> Option<Setting> {
         ["-P", count] => Setting::Streams(count.parse().ok()?),
         ["-t", seconds] => Setting::Seconds(seconds.parse().ok()?),
         ["--pacing", pacing] => Setting::Pacing(Pacing::from_name(pacing)?),
+        ["-C", name] => Setting::Congestion(owned(name)),
+        ["--cpus", cpus] => {
+            let cpus = cpus.split(',').map(|cpu| cpu.parse().ok());
+            Setting::Cpus(cpus.collect::<Option<Vec<u32>>>()?.into_iter().collect())
+        }
         _ => return None,
     })
 }
@@ -343,6 +357,10 @@ mod tests {
         "-t 30",
         "--pacing even",
         "--pacing smooth",
+        "-w 0",
+        "-C bbr",
+        "--cpus 0",
+        "--cpus 0,2,35",
     ];
 
     #[test]

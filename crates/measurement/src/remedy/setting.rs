@@ -197,7 +197,7 @@ pub enum Setting {
     Length(ByteSize),
     /// Maximum segment size of TCP in bytes: `-M N` of `linerate test`.
     SegmentSize(u32),
-    /// Size of the socket buffers: `-w N` of `linerate test`.
+    /// Size of the socket buffers: `-w N` of `linerate test`; 0: the kernel adjusts it.
     Window(ByteSize),
     /// Number of parallel streams: `-P N` of `linerate test`.
     Streams(u32),
@@ -205,6 +205,10 @@ pub enum Setting {
     Seconds(u32),
     /// Pacing: `--pacing HOW` of `linerate test`.
     Pacing(Pacing),
+    /// Congestion control of TCP by its name, e.g. `bbr`: `-C NAME` of `linerate test`.
+    Congestion(String),
+    /// CPUs of the workers of this host: `--cpus LIST` of `linerate test`.
+    Cpus(CpuMask),
 }
 
 impl Setting {
@@ -218,6 +222,8 @@ impl Setting {
                 | Self::Streams(_)
                 | Self::Seconds(_)
                 | Self::Pacing(_)
+                | Self::Congestion(_)
+                | Self::Cpus(_)
         )
     }
 
