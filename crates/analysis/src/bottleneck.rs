@@ -34,7 +34,7 @@ mod window;
 pub(crate) use case::Case;
 #[cfg(test)]
 pub(crate) use fixture::firing_records;
-pub(crate) use rank::verdict;
+pub(crate) use rank::{changeable, verdict};
 
 /// A rule.
 pub(crate) struct Rule {

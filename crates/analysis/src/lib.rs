@@ -66,6 +66,14 @@ pub fn judge(record: &TestRecord) -> Judgement {
     }
 }
 
+/// All findings on a record that name a change, in the order of significance: the verdict has the
+/// first few findings alone. Notes are left out, and all of a test that reached the asked rate.
+pub fn changeable(record: &TestRecord) -> Vec<Finding> {
+    let test = Test::from_record(record);
+    let attributions = attribution::attributions(record);
+    bottleneck::changeable(&test, &Case::of_test(&test, &attributions))
+}
+
 /// The verdict on a trial above the rate that a search `held`.
 fn verdict_above(record: &TestRecord, held: &Case<'_>) -> Option<Verdict> {
     let test = Test::from_record(record);

@@ -44,6 +44,16 @@ pub(crate) fn verdict(test: &Test<'_>, case: &Case<'_>) -> Option<Verdict> {
     Some(Verdict { conclusion: Conclusion::Undecided, sentence, findings, would_decide })
 }
 
+/// What could be changed of a test that did not reach what was asked, the most telling first.
+pub(crate) fn changeable(test: &Test<'_>, case: &Case<'_>) -> Vec<Finding> {
+    if test.flows.is_empty() || is_delivered(test) {
+        return Vec::new();
+    }
+    let mut findings = findings(case);
+    findings.retain(|one| one.certainty != Certainty::Note && !one.remedy.changes.is_empty());
+    findings
+}
+
 /// Every rate that was asked arrived.
 fn is_delivered(test: &Test<'_>) -> bool {
     test.flows.iter().all(|flow| flow.outcome.asked.is_some() && flow.is_kept())

@@ -65,6 +65,21 @@ impl<'a> Case<'a> {
         self.hardware().filter(|device| self.concerns(device, Flowing::In))
     }
 
+    /// Virtual interfaces at which segments of a test arrive one by one, since the other end has no
+    /// segmentation offload; elsewhere a virtual link carries whole packets.
+    pub(crate) fn receivers_of_segments(&self) -> impl Iterator<Item = Device<'_, 'a>> {
+        let has_cut = |sender: &Device<'_, '_>| {
+            let is_off = |name| matches!(sender.offload(name), Offload::Off | Offload::Missing);
+            is_off("tx-tcp-segmentation") && is_off("tx-generic-segmentation")
+        };
+        let is_one = move |device: &Device<'_, '_>| {
+            let is_virtual = self.test.is_some() && !device.is_hardware() && !device.is_loopback();
+            let mut others = self.carriers().filter(|one| one.host.role() != device.host.role());
+            is_virtual && self.concerns(device, Flowing::In) && others.any(|one| has_cut(&one))
+        };
+        self.devices().filter(is_one)
+    }
+
     fn concerns(&self, device: &Device<'_, '_>, flowing: Flowing) -> bool {
         self.test.is_none() || self.through(device.host.role(), flowing).next().is_some()
     }

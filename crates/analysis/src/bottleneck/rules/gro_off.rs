@@ -6,7 +6,8 @@ use crate::bottleneck::case::{Device, Offload};
 const PAGE: Page = Page {
     id: RuleId::GroOff,
     title: "GRO off",
-    what: "Generic receive offload is off at an interface that receives TCP.",
+    what: "Generic receive offload is off at an interface that receives TCP; at a virtual one only if \
+           the sender has no segmentation offload.",
     why: "GRO joins segments of a stream that come together, so that IP, TCP and the socket see \
           one packet in place of up to 45.",
     evidence: "`rx-gro` (`ethtool -k IF`).",
@@ -20,7 +21,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {
         return Vec::new();
     }
-    case.receivers().filter_map(|device| finding(&device)).collect()
+    case.receivers().chain(case.receivers_of_segments()).filter_map(|one| finding(&one)).collect()
 }
 
 fn finding(device: &Device<'_, '_>) -> Option<Found> {

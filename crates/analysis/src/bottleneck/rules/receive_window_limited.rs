@@ -2,8 +2,8 @@
 
 use measurement::host::counter;
 use measurement::outcome::{Ending, Throughput};
-use measurement::remedy::{Change, Remedy};
-use measurement::{Bound, Role};
+use measurement::remedy::{Change, Remedy, Setting};
+use measurement::{Bound, ByteSize, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::silent::{self, Arrivals};
@@ -223,10 +223,31 @@ impl Cause {
             Self::Either => Remedy::from(format!("{buffer}; if that changes nothing, {reader}")),
         };
         let larger = super::sysctl("net.ipv4.tcp_rmem", format!("4096 131072 {most:.0}"));
-        if is_enough { remedy } else { remedy.with(Change::new(&transfer.receiver(), larger)) }
+        let receiver = transfer.receiver();
+        let remedy = if is_enough { remedy } else { remedy.with(Change::new(&receiver, larger)) };
+        adjusted(case, &receiver, remedy)
     }
 }
 
+/// What lets the kernel adjust the buffer, where something keeps it from that.
+fn adjusted(case: &Case<'_>, receiver: &Role, remedy: Remedy) -> Remedy {
+    let asked = case.test.and_then(|test| test.record.plan.options.window);
+    let remedy = match asked {
+        Some(asked) => {
+            let none = Setting::Window(ByteSize::from_bytes(0));
+            remedy.with(Change::new(&Role::Here, none).replacing(asked))
+        }
+        None => remedy,
+    };
+    let is_fixed = case.host(receiver).and_then(|host| host.setting(MODERATED)) == Some(0);
+    if !is_fixed {
+        return remedy;
+    }
+    remedy.with(Change::new(receiver, super::sysctl(MODERATED, 1)).replacing(0))
+}
+
+/// Whether the kernel adjusts receive buffers (tcp(7)).
+const MODERATED: &str = "net.ipv4.tcp_moderate_rcvbuf";
 /// Of the window that this host advertises, what arrives in a round trip where it is filled: the
 /// least round trip is shorter than the usual one, and the window may have grown.
 const FULL_LEAST: f64 = 0.6;

@@ -1,15 +1,16 @@
 //! `run-delay`: the test waits for a CPU that others have.
 
 use super::{Case, Found, Rule, tso_off};
-use crate::accounts::Flow;
+use crate::accounts::{Flow, Test};
 use crate::bottleneck::{bound, transfer};
 use crate::evidence::HostView;
 use crate::facts::others_cpu;
 use crate::facts::run_delay::{self, Cause};
 use crate::words::{self, percent};
-use measurement::Certainty;
 #[cfg(test)]
 use measurement::host::counter;
+use measurement::remedy::{CpuMask, Setting};
+use measurement::{Certainty, Role};
 
 pub(super) const RULE: Rule = Rule { page: &run_delay::PAGE, check };
 
@@ -38,6 +39,10 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
         .explaining(share)
         .seen(format!("a thread was runnable, but not running, for {} of the time", percent(share)))
         .remedy(remedy);
+    let found = match other_cpus(test, host) {
+        Some(cpus) if remedy == FREE => found.change(Setting::Cpus(cpus)),
+        _ => found,
+    };
     let found = match bound::of_passed(case, host.role(), None) {
         Some(passed) if remedy == run_delay::RELEASE => found.allowing(passed),
         _ => found,
@@ -60,6 +65,19 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
         as_found => as_found,
     };
     Some(Found { certainty, ..found })
+}
+
+/// The CPUs of this host that the test was told not to use; none: it was not, or no other is there.
+fn other_cpus(test: &Test<'_>, host: &HostView<'_>) -> Option<CpuMask> {
+    let told = test.record.tags.get(PLACED).filter(|_| *host.role() == Role::Here)?;
+    let told: Vec<u32> = told.split(',').filter_map(|cpu| cpu.parse().ok()).collect();
+    let there = host.evidence.inventory.cpus.iter().filter(|cpu| !cpu.offline);
+    let mut others = there.map(|cpu| cpu.number).filter(|cpu| !told.contains(cpu)).peekable();
+    if told.is_empty() {
+        return None;
+    }
+    others.peek()?;
+    Some(others.collect())
 }
 
 /// A receiver that waits for a CPU while it reads holds its socket: its acknowledgements come late,
@@ -131,6 +149,8 @@ const OFTEN: f64 = 20.0;
 /// CPU: making each segment apart costs more.
 const HALVED: f64 = 0.60;
 
+/// Label of a record for the CPUs of the workers of this host: `0,2`, or `any`.
+const PLACED: &str = "cpus";
 const FREE: &str = "stop other processes there, or pin linerate to idle CPUs (--cpus)";
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `send-buffer-limited`: TCP waits for its own send buffer.
 
-use measurement::{Bound, Certainty, Role};
+use measurement::remedy::Setting;
+use measurement::{Bound, ByteSize, Certainty, Role};
 
 use super::{Case, Found, Page, Rule, RuleId, foreign_traffic};
 use crate::bottleneck::in_flight::Windows;
@@ -80,8 +81,15 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         .going(transfer.flow.outcome.direction)
         .explaining(share)
         .seen(format!("send-buffer limited for {} of the time", percent(share)))
-        .remedy("leave -w out, and raise the kernel's maximum")
-        .change(super::sysctl("net.ipv4.tcp_wmem", format!("4096 16384 {most:.0}")));
+        .remedy("leave -w out, and raise the kernel's maximum");
+    let allowed = case.host(&sender).and_then(|host| host.largest_buffer("net.ipv4.tcp_wmem"));
+    let asked = case.test.and_then(|test| test.record.plan.options.window);
+    if let Some(asked) = asked {
+        found = found.change_from(Setting::Window(ByteSize::from_bytes(0)), Some(asked));
+    }
+    if asked.is_none() || allowed.is_none_or(|allowed| (allowed as f64) < most) {
+        found = found.change(super::sysctl("net.ipv4.tcp_wmem", format!("4096 16384 {most:.0}")));
+    }
     found.evidence.extend(buffer(case, transfer));
     Some(match bound(case, transfer) {
         Some(bound) => found.allowing(bound),

@@ -1,7 +1,8 @@
 //! `tcp-path-loss`: TCP lost segments on the path.
 
-use measurement::Bound;
 use measurement::host::counter;
+use measurement::remedy::{Change, Remedy, Setting};
+use measurement::{Bound, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::hops::{self, Hop};
@@ -112,7 +113,27 @@ fn on_the_path(case: &Case<'_>, transfer: &Transfer<'_>, lost: f64) -> Found {
         Found::candidate(text)
     };
     let found = found.explaining(transfer.shares().congestion_window).remedy(REMEDY);
+    let found = match tolerant(case, &transfer.sender()) {
+        Some(change) => Found { remedy: Remedy::from(REMEDY).with(change), ..found },
+        None => found,
+    };
     transfer.bound_by_loss(case).into_iter().fold(found, Found::allowing)
+}
+
+/// A congestion control that does not take each loss for congestion, where the sender has it: of the
+/// test if it names one, else of the host.
+fn tolerant(case: &Case<'_>, sender: &Role) -> Option<Change> {
+    let settings = &case.host(sender)?.evidence.inventory.settings;
+    let asked = case.test?.record.plan.options.congestion.as_deref();
+    let current = asked.or_else(|| settings.get(CURRENT).map(|name| name.trim()))?;
+    let available = settings.get(AVAILABLE)?;
+    let is_there = available.split_ascii_whitespace().any(|name| name == TOLERANT);
+    (is_there && current != TOLERANT)
+        .then(|| match asked {
+            Some(_) => Change::new(&Role::Here, Setting::Congestion(TOLERANT.to_owned())),
+            None => Change::new(sender, super::sysctl(CURRENT, TOLERANT)),
+        })
+        .map(|change| change.replacing(current))
 }
 
 /// Drops of both ends that can have been this direction's.
@@ -138,6 +159,10 @@ pub(super) fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
     sent.saturating_add(unfetched).saturating_add(refused)
 }
 
+/// BBR models rate and round trip (draft-ietf-ccwg-bbr).
+const TOLERANT: &str = "bbr";
+const CURRENT: &str = "net.ipv4.tcp_congestion_control";
+const AVAILABLE: &str = "net.ipv4.tcp_available_congestion_control";
 const REMEDY: &str = "check cables, ports and routers (--observe HOST); if a lower rate (-b) \
                       loses nothing, it is a shaper";
 /// The models of the response to loss are as near as this.

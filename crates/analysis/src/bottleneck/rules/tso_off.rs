@@ -1,21 +1,24 @@
 //! `tso-off`: CPUs cut TCP into segments.
 
+use measurement::remedy::Setting;
 use measurement::{Certainty, Work};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload, frames};
 use crate::bottleneck::load;
-use crate::words::rounded;
+use crate::words::{count, rounded};
 
 const PAGE: Page = Page {
     id: RuleId::TsoOff,
     title: "TSO off",
-    what: "Segmentation offload (TSO) is off at an interface that sends TCP. It is the limit where \
+    what: "Segmentation offload (TSO) is off at an interface that sends TCP, or it takes only small packets. It is the limit where \
            it could be on and a CPU of the sender was full.",
     why: "With it the stack sends up to 64 KiB at once and the device cuts them. Without it the \
           driver and all below the stack run once for each segment, 45 times as often.",
-    evidence: "`tx-tcp-segmentation` and `tx-tcp6-segmentation` (`ethtool -k IF`).",
-    remedy: "`ethtool -K IF tso on`; where it is `off [fixed]`, `gso on` saves a part.",
+    evidence: "`tx-tcp-segmentation` and `tx-tcp6-segmentation` (`ethtool -k IF`); `gso_max_size` (`ip -d \
+               link`).",
+    remedy: "`ethtool -K IF tso on`; where it is `off [fixed]`, `gso on` saves a part. `ip link set dev IF gso_max_size 65536 \
+             gro_max_size 65536`.",
     source: "Documentation/networking/segmentation-offloads.rst",
 };
 
@@ -25,7 +28,9 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {
         return Vec::new();
     }
-    case.carriers().filter_map(|device| finding(case, &device)).collect()
+    case.carriers()
+        .filter_map(|device| finding(case, &device).or_else(|| short(case, &device)))
+        .collect()
 }
 
 fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
@@ -56,6 +61,23 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         .collect();
     let found = found.at(device.host.role()).seen(shown.join(", ")).seen(cost(device));
     Some(with_remedy(found, device, if could { Offload::Off } else { Offload::Missing }))
+}
+
+/// Segmentation offload of packets that are small already.
+fn short(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let most = device.interface.gso_max_bytes.filter(|most| *most < LEGACY.into())?;
+    if case.test.is_none() {
+        return None;
+    }
+    let text = format!("TSO takes packets of {} bytes at most on {}", count(most), device.name());
+    let setting = Setting::BigTcp { interface: device.interface.name.clone(), bytes: LEGACY };
+    Some(
+        Found::candidate(text)
+            .at(device.host.role())
+            .seen(format!("gso_max_size {}", count(most)))
+            .remedy("let it take more")
+            .change_from(setting, Some(most)),
+    )
 }
 
 /// Whether a CPU without time left makes the segments of the test one by one.
@@ -98,7 +120,8 @@ fn matters(case: &Case<'_>, name: &str) -> bool {
 }
 
 /// The largest packet that TSO takes (`GSO_LEGACY_MAX_SIZE`, linux/netdevice.h).
-const WITH_TSO: f64 = 65_536.0;
+const LEGACY: u32 = 65_536;
+const WITH_TSO: f64 = LEGACY as f64;
 const GSO: &str = "tx-generic-segmentation";
 const NAMES: [&str; 2] = ["tx-tcp-segmentation", "tx-tcp6-segmentation"];
 

@@ -1,10 +1,11 @@
 //! `worker-saturated`: a worker of linerate is the limit.
 
-use measurement::Role;
+use measurement::remedy::Setting;
+use measurement::{ByteSize, Role};
 
 use super::{Case, Found, Rule};
 use crate::facts::workers;
-use crate::words::{self, percent};
+use crate::words::{self, count, percent};
 
 pub(super) const RULE: Rule = Rule { page: &workers::PAGE, check };
 
@@ -24,8 +25,18 @@ fn finding(case: &Case<'_>, role: &Role) -> Option<Found> {
         .explaining(worker.utilisation)
         .seen(format!("it was busy {} of the time", percent(worker.utilisation)))
         .remedy("use more streams (-P), or faster engines (--fastest)");
-    Some(found)
+    let block = case.test?.record.plan.options.block.filter(|_| case.is_tcp());
+    let Some(block) = block.filter(|block| block.bytes() < SMALL) else { return Some(found) };
+    let found = found
+        .seen(format!("each system call moves at most {} bytes", count(block.bytes())))
+        .remedy("use longer blocks (-l)");
+    Some(found.change_from(Setting::Length(ByteSize::from_bytes(USUAL)), Some(block)))
 }
+
+/// Blocks of which a system call costs more than the copy, in bytes. To be calibrated.
+const SMALL: u64 = 8_192;
+/// What `-l` is of a TCP stream without it, in bytes.
+const USUAL: u64 = 128 << 10;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
