@@ -126,13 +126,6 @@ impl<'a> Runner<'a> {
         _ = self.set_elsewhere(&[]);
     }
 
-    /// What was read back of a setting.
-    pub(crate) fn effective(&self, change: &Change) -> Option<String> {
-        let joined = self.joined.iter().find(|one| one.host == change.host);
-        let joined = joined.map(|one| &*one.tuner);
-        joined.or(self.tuner.as_deref())?.effective(&change.setting)
-    }
-
     fn set_elsewhere(&mut self, changes: &[Change]) -> Result<(), SessionError> {
         let mut failure = None;
         for one in &mut self.joined {

@@ -3,16 +3,21 @@
 //! settings are made, which is a matter of a [`Tuner`](crate::Tuner).
 
 mod candidate;
+mod test_runner;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
+use measurement::host::Role;
 use measurement::outcome::Ending;
 use measurement::tune::{Attempt, AttemptOutcome, MetricsComparison, TriedChange};
 use measurement::verdict::Finding;
 use measurement::{AbRule, Metric, Stamp, TestRecord};
 use session::SessionError;
 
-use self::candidate::{Candidate, Tuners};
+use self::candidate::Candidate;
+use self::test_runner::TestRunner;
 use crate::runner::{Results, Runner};
 use crate::search::{Alternate, Repeat, Row};
 
@@ -86,6 +91,14 @@ impl Tune {
         runner: &mut Runner<'_>,
         ask: &mut dyn FnMut(&[Proposal<'_>]) -> Answer,
     ) -> Tuned {
+        self.run_by(runner, ask)
+    }
+
+    fn run_by(
+        &self,
+        runner: &mut dyn TestRunner,
+        ask: &mut dyn FnMut(&[Proposal<'_>]) -> Answer,
+    ) -> Tuned {
         let mut course = Course {
             tune: self,
             runner,
@@ -113,9 +126,9 @@ impl Tune {
 }
 
 /// A tuning under way.
-struct Course<'t, 'r, 'a> {
+struct Course<'t> {
     tune: &'t Tune,
-    runner: &'r mut Runner<'a>,
+    runner: &'t mut (dyn TestRunner + 't),
     ask: &'t mut dyn FnMut(&[Proposal<'_>]) -> Answer,
     /// The row with all changes that helped so far.
     row: Row,
@@ -128,7 +141,7 @@ struct Course<'t, 'r, 'a> {
     tuned: Tuned,
 }
 
-impl Course<'_, '_, '_> {
+impl Course<'_> {
     /// Tries changes until a verdict names no further one, and checks what helped.
     fn run(&mut self) -> Result<(), SessionError> {
         loop {
@@ -149,13 +162,19 @@ impl Course<'_, '_, '_> {
         let mut findings = Vec::new();
         for _ in 0..MOST_VERDICTS {
             let results = self.runner.search(&mut Repeat::once(vec![self.row.clone()]));
-            let verdict = results.records.records.last().and_then(|it| it.judgement.clone());
+            let record = results.records.records.last().cloned();
+            let verdict = record.as_ref().and_then(|it| it.judgement.clone());
             self.take(results, "verdict")?;
             let Some(judgement) = verdict else { continue };
             let is_valid = judgement.stamp != Stamp::Invalid;
             if let Some(verdict) = judgement.verdict {
                 self.tuned.verdict.get_or_insert(verdict.sentence);
                 findings = verdict.findings;
+                // The verdict has the first few alone.
+                let changeable = record.map(|record| analysis::changeable(&record));
+                let is_new = |one: &Finding| !findings.contains(one);
+                let further: Vec<_> = changeable.into_iter().flatten().filter(is_new).collect();
+                findings.extend(further);
             }
             if is_valid {
                 break;
@@ -242,8 +261,10 @@ impl Course<'_, '_, '_> {
 
     /// The changes of a finding that can be made here.
     fn candidate(&mut self, finding: &Finding) -> Result<Candidate, String> {
-        let own = self.runner.tuner.as_deref_mut().ok_or("settings are not changed here")?;
-        Candidate::of(finding, &self.row, &mut Tuners { own, joined: &mut self.runner.joined })
+        if self.runner.of(&Role::Here).is_none() {
+            return Err("settings are not changed here".to_owned());
+        }
+        Candidate::of(finding, &self.row, self.runner)
     }
 
     fn leave_out(&mut self, finding: &Finding, changes: Vec<TriedChange>, reason: String) {
@@ -290,8 +311,9 @@ impl Course<'_, '_, '_> {
         Ok(failed)
     }
 
-    fn read_back(&self, change: TriedChange) -> TriedChange {
-        let effective = self.runner.effective(&change.change);
+    fn read_back(&mut self, change: TriedChange) -> TriedChange {
+        let tuner = self.runner.of(&change.change.host);
+        let effective = tuner.and_then(|tuner| tuner.effective(&change.change.setting));
         TriedChange { effective, ..change }
     }
 

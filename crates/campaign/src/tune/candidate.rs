@@ -9,7 +9,7 @@ use measurement::verdict::Finding;
 use measurement::{Pacing, TestPlan};
 
 use crate::search::Row;
-use crate::tuner::{Joined, Outlook, Tuner};
+use crate::tuner::{Outlook, Tuner};
 
 /// Changes that are tried together.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,7 @@ impl Candidate {
     pub(super) fn of(
         finding: &Finding,
         row: &Row,
-        tuners: &mut Tuners<'_, '_>,
+        tuners: &mut (impl Tuners + ?Sized),
     ) -> Result<Self, String> {
         let (changes, cautions) = (Vec::new(), Vec::new());
         let mut candidate = Self { changes, cautions, row: row.clone() };
@@ -154,20 +154,9 @@ impl Row {
 }
 
 /// Who makes settings, by host.
-pub(super) struct Tuners<'t, 'a> {
-    pub(super) own: &'t mut (dyn Tuner + 'a),
-    pub(super) joined: &'t mut [Joined<'a>],
-}
-
-impl<'a> Tuners<'_, 'a> {
+pub(super) trait Tuners {
     /// None: nobody makes settings of that host.
-    fn of(&mut self, host: &Role) -> Option<&mut (dyn Tuner + 'a)> {
-        if *host == Role::Here {
-            return Some(&mut *self.own);
-        }
-        let joined = self.joined.iter_mut().find(|one| one.host == *host)?;
-        Some(&mut *joined.tuner)
-    }
+    fn of(&mut self, host: &Role) -> Option<&mut dyn Tuner>;
 }
 
 /// Whose setting it is.
@@ -212,6 +201,22 @@ mod tests {
     /// or not.
     struct Host {
         has_service: bool,
+    }
+
+    /// Such hosts.
+    struct Hosts(Vec<(Role, Host)>);
+
+    impl Hosts {
+        fn of(all: &[Role]) -> Self {
+            Self(all.iter().map(|role| (role.clone(), Host { has_service: true })).collect())
+        }
+    }
+
+    impl Tuners for Hosts {
+        fn of(&mut self, host: &Role) -> Option<&mut dyn Tuner> {
+            let found = self.0.iter_mut().find(|(role, _)| role == host)?;
+            Some(&mut found.1)
+        }
     }
 
     impl Tuner for Host {
@@ -272,8 +277,7 @@ mod tests {
     }
 
     fn candidate(changes: &[(Role, Setting)]) -> Result<Candidate, String> {
-        let mut tuners = Tuners { own: &mut Host { has_service: true }, joined: &mut [] };
-        Candidate::of(&finding(changes), &row(), &mut tuners)
+        Candidate::of(&finding(changes), &row(), &mut Hosts::of(&[Role::Here]))
     }
 
     #[test]
@@ -302,11 +306,9 @@ mod tests {
 
     #[test]
     fn a_host_that_joined_has_settings_of_its_own() {
-        let mut server = Host;
-        let joined = &mut [Joined { host: Role::Peer, tuner: &mut server }];
-        let mut tuners = Tuners { own: &mut Host, joined };
+        let mut tuners = Hosts::of(&[Role::Here, Role::Peer]);
         let both = finding(&[(Role::Peer, sysctl(1)), (Role::Here, sysctl(1))]);
-        let Candidate { changes, row } =
+        let Candidate { changes, row, .. } =
             Candidate::of(&both, &row(), &mut tuners).expect("a candidate");
         assert_eq!(changes.len(), 2);
         assert_eq!((row.settings.len(), row.elsewhere.len()), (1, 1));
@@ -322,8 +324,8 @@ mod tests {
     fn a_further_value_of_a_setting_takes_the_place_of_the_one_before() {
         let before = Row { settings: vec![sysctl(1), feature("tso")], ..row() };
         let further = finding(&[(Role::Here, sysctl(2))]);
-        let mut tuners = Tuners { own: &mut Host { has_service: true }, joined: &mut [] };
-        let Candidate { row, .. } = Candidate::of(&further, &before, &mut tuners).expect("one");
+        let mut hosts = Hosts::of(&[Role::Here]);
+        let Candidate { row, .. } = Candidate::of(&further, &before, &mut hosts).expect("one");
         assert_eq!(row.settings, [feature("tso"), sysctl(2)]);
     }
 
@@ -332,7 +334,8 @@ mod tests {
         let irq = |irq| Setting::IrqAffinity { irq, cpus: [1].into_iter().collect() };
         let both = finding(&[(Role::Here, irq(1)), (Role::Here, irq(2))]);
         let moved = |has_service| {
-            let candidate = Candidate::of(&both, &row(), &mut Host { has_service });
+            let mut hosts = Hosts(vec![(Role::Here, Host { has_service })]);
+            let candidate = Candidate::of(&both, &row(), &mut hosts);
             let Candidate { row, cautions, changes } = candidate.expect("a candidate");
             let settings: Vec<_> = row.settings.iter().map(Setting::to_string).collect();
             assert_eq!(changes.len(), settings.len());
