@@ -118,6 +118,18 @@ fn change(metric: &MetricChange) -> String {
     }
 }
 
+/// The same of a metric beside the goal: an interval with no change in it shows nothing, however wide
+/// it is.
+fn shown(metric: &MetricChange) -> String {
+    let interval = metric.effect.and_then(|effect| effect.interval);
+    match interval {
+        Some(RatioInterval { low, high }) if low <= 1.0 && high >= 1.0 => {
+            format!("no change shown ({} to {})", percent(low), percent(high))
+        }
+        _ => change(metric),
+    }
+}
+
 /// The metrics before any change, and with all that helped.
 fn table(check: &MetricsComparison) -> Columns {
     let mut columns = Columns::default();
@@ -129,7 +141,7 @@ fn table(check: &MetricsComparison) -> Columns {
             one.metric.words().into(),
             one.metric.show(one.before).into(),
             Cell::new(one.metric.show(one.after), emphasis),
-            change(one).into(),
+            shown(one).into(),
         ]);
     }
     columns
