@@ -83,6 +83,9 @@ enum What {
         /// Only misconfigurations whose name contains this, `clean` hosts, or `killed` tunings
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
+        /// Tunings of a clean host, or that are killed [default: 10 and 200]
+        #[arg(long, value_name = "COUNT")]
+        times: Option<u32>,
     },
     /// Settings are restored after kills at any instant of a process that changes them
     Tuning,
@@ -112,7 +115,9 @@ impl Proof {
             }
             What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Store => store::run(&under_test),
-            What::Tune { only } => verdict("tune", &tune::run(&under_test, only.as_deref())?),
+            What::Tune { only, times } => {
+                verdict("tune", &tune::run(&under_test, only.as_deref(), times)?)
+            }
             What::Tuning => tuning::run(&under_test),
             What::Stamps { only } => verdict("stamps", &stamps::run(&under_test, only.as_deref())?),
         }
