@@ -124,10 +124,10 @@ impl Proof {
     }
 }
 
-/// The short forms of the ledger and of A/B tests, each in a process of its own: to make hosts it may
+/// The short forms of the ledger, of A/B tests and of tunings, each in a process of its own: to make hosts it may
 /// have to enter a user namespace.
 pub(crate) fn short(workspace: &Workspace) -> Result<()> {
-    ["ledger", "ab"].into_iter().try_for_each(|name| short_of(name, workspace))
+    ["ledger", "ab", "tune"].into_iter().try_for_each(|name| short_of(name, workspace))
 }
 
 fn short_of(name: &str, workspace: &Workspace) -> Result<()> {
