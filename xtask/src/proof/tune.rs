@@ -114,7 +114,7 @@ fn killed(under_test: &UnderTest, plant: &Plant, times: u32) -> Result<Outcome> 
     let bed = Bed::new(under_test, plant)?;
     let before = bed.snapshot()?;
     // At which instants is of no use to repeat: the next tuning is elsewhere then.
-    let mut random = Rng::new();
+    let mut random = Rng::with_seed(std::process::id().into());
     let (mut alike, mut changed) = (0, 0);
     for number in 0..times {
         transient(format!("killed {number} of {times}"));
