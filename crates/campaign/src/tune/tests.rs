@@ -69,16 +69,20 @@ impl Simulated {
 impl TestRunner for Simulated {
     fn search(&mut self, search: &mut dyn Search) -> Results {
         let mut done: Vec<Trial> = Vec::new();
-        while let Next::Run(task) = search.next(&done) {
+        let end = loop {
+            let Next::Run(task) = search.next(&done) else { break search.next(&done) };
             let result = TestRunner::set(self, &task.row).map(|()| self.record(&task));
             done.push(Trial { task, result, took: Duration::from_secs(1) });
+        };
+        let (mut records, mut error) = (Vec::new(), None);
+        for trial in done {
+            match trial.result {
+                Ok(record) => records.extend(trial.task.purpose.is_result().then_some(record)),
+                Err(why) => error = Some(why),
+            }
         }
-        let mut error = None;
-        let results = done.into_iter().filter(|trial| trial.task.purpose.is_result());
-        let records =
-            results.filter_map(|trial| trial.result.map_err(|why| error = Some(why)).ok());
-        let records = RecordSet::new(records.collect());
-        Results { records, error, not_run: Vec::new() }
+        let error = error.filter(|_| end == Next::Stop);
+        Results { records: RecordSet::new(records), error, not_run: Vec::new() }
     }
 
     fn set(&mut self, row: &Row) -> Result<(), SessionError> {
