@@ -66,9 +66,7 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 /// Segmentation offload of packets that are small already.
 fn short(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let most = device.interface.gso_max_bytes.filter(|most| *most < LEGACY.into())?;
-    if case.test.is_none() {
-        return None;
-    }
+    case.test?;
     let text = format!("TSO takes packets of {} bytes at most on {}", count(most), device.name());
     let setting = Setting::BigTcp { interface: device.interface.name.clone(), bytes: LEGACY };
     Some(
