@@ -1,0 +1,251 @@
+//! A fiber, and what its function sees of the thread that resumes it.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use corosensei::{Coroutine, CoroutineResult};
+
+use crate::overflow::Guard;
+use crate::stack::Stack;
+
+/// A function on a stack of its own. At each resumption it has access to a `C` of its caller. It
+/// suspends itself with a `Y`, and returns an `R`.
+///
+/// ```
+/// use linerate_fiber::{Body, Fiber, Stacks, Step, Yielder};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let mut stacks = Stacks::new(16 << 10)?;
+/// let count = Body::new(|yielder: &mut Yielder<'_, u32, &'static str>| {
+///     *yielder.context() += 1;
+///     yielder.suspend("half-way");
+///     *yielder.context() += 1;
+///     *yielder.context()
+/// });
+/// let mut fiber = Fiber::new(stacks.take()?, count);
+/// assert!(matches!(fiber.resume(&mut 5), Step::Suspended("half-way")));
+/// let Step::Finished(sum, stack) = fiber.resume(&mut 7) else { panic!("it has suspended") };
+/// assert_eq!(sum, 8);
+/// stacks.give(stack);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Fiber<C: 'static, Y: 'static, R: 'static> {
+    coroutine: Option<Coroutine<Input<C>, Y, Output<R>, Stack>>,
+    /// Number of the thread on which it has begun; zero: it has not.
+    thread: u64,
+    frames: Frames,
+    guard: Guard,
+}
+
+// SAFETY: the function is `Send` (see `Body`), and its frames are used only by the thread that made
+// them: `resume`, `cancel` and `Drop` compare the thread first. `R` goes to that same thread.
+unsafe impl<C, Y: Send, R: Send> Send for Fiber<C, Y, R> {}
+
+/// What one resumption of a fiber ends with.
+pub enum Step<Y, R> {
+    /// It has suspended itself, and can be resumed.
+    Suspended(Y),
+    /// It has returned. Its stack is free.
+    Finished(R, Stack),
+    /// It has panicked, with this payload. Its stack is free.
+    Panicked(Box<dyn Any + Send>, Stack),
+}
+
+/// The function of a [`Fiber`], before it has a stack.
+pub struct Body<F> {
+    function: F,
+    frames: Frames,
+}
+
+/// What becomes of the frames of a fiber that is suspended and must not go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frames {
+    /// They are unwound, so that all their values are dropped.
+    Unwind,
+    /// They are forgotten.
+    Discard,
+}
+
+impl<F> Body<F> {
+    /// A function whose values are dropped if it is cancelled: its stack is then unwound, as by a
+    /// panic. Where a panic aborts, the stack is kept for ever instead.
+    pub const fn new<C: 'static, Y: 'static, R>(function: F) -> Self
+    where
+        F: FnOnce(&mut Yielder<'_, C, Y>) -> R + Send + 'static,
+    {
+        Self { function, frames: Frames::Unwind }
+    }
+
+    /// A function whose frames are forgotten if it is cancelled: no value is dropped, and the
+    /// stack is used again. For functions of C, which cannot be unwound.
+    ///
+    /// # Safety
+    /// Whenever the function is suspended nothing outside its stack may refer to its frames.
+    pub const unsafe fn discardable<C: 'static, Y: 'static, R>(function: F) -> Self
+    where
+        F: FnOnce(&mut Yielder<'_, C, Y>) -> R + Send + 'static,
+    {
+        Self { function, frames: Frames::Discard }
+    }
+}
+
+/// What is handed to a fiber that is resumed.
+enum Input<C> {
+    Go(*mut C),
+    Cancel,
+}
+
+type Output<R> = std::thread::Result<R>;
+
+impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
+    /// A fiber that has not begun. Its function is moved to `stack`.
+    ///
+    /// # Panics
+    /// If what the function captures takes more than a quarter of the stack.
+    pub fn new<F>(stack: Stack, body: Body<F>) -> Self
+    where
+        F: FnOnce(&mut Yielder<'_, C, Y>) -> R + Send + 'static,
+    {
+        assert!(size_of::<F>() <= stack.size() / 4, "too much is captured for the stack");
+        let (Body { function, frames }, guard) = (body, stack.guard());
+        let coroutine = Coroutine::with_stack(stack, move |inner, input| {
+            catch_unwind(AssertUnwindSafe(|| match input {
+                Input::Go(context) => {
+                    function(&mut Yielder { inner, context, is_cancelled: false })
+                }
+                Input::Cancel => resume_unwind(Box::new(Cancelled)),
+            }))
+        });
+        Self { coroutine: Some(coroutine), thread: 0, frames, guard }
+    }
+
+    /// Begins the function, or lets it go on, until it suspends itself or ends.
+    ///
+    /// # Panics
+    /// If it has ended, or has begun on another thread.
+    pub fn resume(&mut self, context: &mut C) -> Step<Y, R> {
+        let here = thread_number();
+        if self.thread == 0 {
+            self.thread = here;
+        }
+        assert!(self.thread == here, "a fiber stays on the thread on which it began");
+        self.switch(Input::Go(context))
+    }
+
+    /// Ends a fiber that must not go on; returns its stack. Frames of [`Body::new`] are unwound,
+    /// unless it began on another thread or a panic aborts: then the stack stays in use for ever,
+    /// and nothing is returned.
+    pub fn cancel(mut self) -> Option<Stack> {
+        let coroutine = self.coroutine.as_mut()?;
+        if !coroutine.started() {
+            // Nobody but the function is on the stack: it drops what it captured.
+            return self.unwind();
+        }
+        match self.frames {
+            Frames::Discard => self.discard(),
+            Frames::Unwind if cfg!(panic = "unwind") && self.thread == thread_number() => {
+                self.unwind()
+            }
+            Frames::Unwind => None,
+        }
+    }
+
+    fn switch(&mut self, input: Input<C>) -> Step<Y, R> {
+        let coroutine = self.coroutine.as_mut().expect("a fiber that has not ended");
+        let outer = self.guard.enter();
+        let result = coroutine.resume(input);
+        outer.enter();
+        let result = match result {
+            CoroutineResult::Yield(value) => return Step::Suspended(value),
+            CoroutineResult::Return(result) => result,
+        };
+        let stack = self.coroutine.take().expect("it was resumed").into_stack();
+        match result {
+            Ok(value) => Step::Finished(value, stack),
+            Err(payload) => Step::Panicked(payload, stack),
+        }
+    }
+
+    fn unwind(&mut self) -> Option<Stack> {
+        match self.switch(Input::Cancel) {
+            // A cancelled function cannot suspend itself.
+            Step::Suspended(_) => None,
+            Step::Finished(_, stack) | Step::Panicked(_, stack) => Some(stack),
+        }
+    }
+
+    fn discard(&mut self) -> Option<Stack> {
+        let mut coroutine = self.coroutine.take()?;
+        // SAFETY: by the promise of `Body::discardable` nothing refers to the frames.
+        unsafe { coroutine.force_reset() };
+        Some(coroutine.into_stack())
+    }
+}
+
+/// A suspended fiber that is dropped keeps its stack for ever: its frames may be referred to.
+/// [`Fiber::cancel`] gives the stack back.
+impl<C: 'static, Y: 'static, R: 'static> Drop for Fiber<C, Y, R> {
+    fn drop(&mut self) {
+        std::mem::forget(self.coroutine.take());
+    }
+}
+
+/// Inside a fiber: the access to whoever resumed it.
+pub struct Yielder<'a, C: 'static, Y: 'static> {
+    inner: &'a corosensei::Yielder<Input<C>, Y>,
+    context: *mut C,
+    is_cancelled: bool,
+}
+
+impl<C: 'static, Y: 'static> Yielder<'_, C, Y> {
+    /// What the caller of [`Fiber::resume`] gave, until the fiber suspends itself.
+    pub const fn context(&mut self) -> &mut C {
+        // SAFETY: `resume` borrows it mutably until the fiber suspends itself, for which this
+        // reference has to end, as both need `self` mutably.
+        unsafe { &mut *self.context }
+    }
+
+    /// Suspends the fiber: [`Fiber::resume`] returns `value`. This returns when the fiber is
+    /// resumed; if it is cancelled meanwhile its stack is unwound from here.
+    ///
+    /// # Panics
+    /// If a destructor calls this while the stack is unwound since the fiber was cancelled.
+    pub fn suspend(&mut self, value: Y) {
+        assert!(!self.is_cancelled, "a cancelled fiber suspended itself");
+        match self.inner.suspend(value) {
+            Input::Go(context) => self.context = context,
+            Input::Cancel => {
+                self.is_cancelled = true;
+                resume_unwind(Box::new(Cancelled));
+            }
+        }
+    }
+
+    /// Whether the fiber was cancelled: its stack is being unwound, and it cannot suspend itself.
+    pub const fn is_cancelled(&self) -> bool {
+        self.is_cancelled
+    }
+}
+
+/// The payload with which a cancelled fiber is unwound.
+struct Cancelled;
+
+/// A number that no other thread of the process has or had.
+fn thread_number() -> u64 {
+    NUMBER.with(|number| {
+        if number.get() == 0 {
+            number.set(NUMBERS.fetch_add(1, Relaxed));
+        }
+        number.get()
+    })
+}
+
+thread_local! {
+    static NUMBER: Cell<u64> = const { Cell::new(0) };
+}
+
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
