@@ -88,10 +88,9 @@ impl Stacks {
 
     /// Gives back a stack, for the next one who takes one. One of another pool is not used again.
     pub fn give(&mut self, stack: Stack) {
-        let Stack { base, pool, .. } = stack;
-        if pool == self.number {
+        if stack.pool == self.number {
             self.taken -= 1;
-            self.free.push(base);
+            self.free.push(stack.into_base());
         }
     }
 
@@ -175,6 +174,10 @@ impl Stack {
     /// Bytes that can be used.
     pub const fn size(&self) -> usize {
         self.size
+    }
+
+    const fn into_base(self) -> NonNull<u8> {
+        self.base
     }
 
     /// The guard page.
