@@ -15,17 +15,17 @@ use crate::stack::Stack;
 /// suspends itself with a `Y`, and returns an `R`.
 ///
 /// ```
-/// use linerate_fiber::{Body, Fiber, Stacks, Step, Yielder};
+/// use linerate_fiber::{Fiber, Frames, Stacks, Step, Yielder};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let mut stacks = Stacks::new(16 << 10)?;
-/// let count = Body::new(|yielder: &mut Yielder<'_, u32, &'static str>| {
+/// let count = |mut yielder: Yielder<'_, u32, &'static str>| {
 ///     *yielder.context() += 1;
 ///     yielder.suspend("half-way");
 ///     *yielder.context() += 1;
 ///     *yielder.context()
-/// });
-/// let mut fiber = Fiber::new(stacks.take()?, count);
+/// };
+/// let mut fiber = Fiber::new(stacks.take()?, Frames::UNWIND, count);
 /// assert!(matches!(fiber.resume(&mut 5), Step::Suspended("half-way")));
 /// let Step::Finished(sum, stack) = fiber.resume(&mut 7) else { panic!("it has suspended") };
 /// assert_eq!(sum, 8);
@@ -41,7 +41,7 @@ pub struct Fiber<C: 'static, Y: 'static, R: 'static> {
     guard: Guard,
 }
 
-// SAFETY: the function is `Send` (see `Body`), and its frames are used only by the thread that made
+// SAFETY: the function is `Send`, and its frames are used only by the thread that made
 // them: `resume`, `cancel` and `Drop` compare the thread first. `R` goes to that same thread.
 unsafe impl<C, Y: Send, R: Send> Send for Fiber<C, Y, R> {}
 
@@ -55,48 +55,32 @@ pub enum Step<Y, R> {
     Panicked(Box<dyn Any + Send>, Stack),
 }
 
-/// The function of a [`Fiber`], before it has a stack.
-pub struct Body<F> {
-    function: F,
-    frames: Frames,
+/// What becomes of the frames of a fiber that is suspended and is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frames {
+    are_unwound: bool,
 }
 
-/// What becomes of the frames of a fiber that is suspended and must not go on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Frames {
-    /// They are unwound, so that all their values are dropped.
-    Unwind,
-    /// They are forgotten.
-    Discard,
-}
+impl Frames {
+    /// They are unwound, as by a panic, so that their values are dropped. Where a panic aborts, the
+    /// stack is kept for ever instead.
+    pub const UNWIND: Self = Self { are_unwound: true };
 
-impl<F> Body<F> {
-    /// A function whose values are dropped if it is cancelled: its stack is then unwound, as by a
-    /// panic. Where a panic aborts, the stack is kept for ever instead.
-    pub const fn new<C: 'static, Y: 'static, R>(function: F) -> Self
-    where
-        F: FnOnce(&mut Yielder<'_, C, Y>) -> R + Send + 'static,
-    {
-        Self { function, frames: Frames::Unwind }
-    }
-
-    /// A function whose frames are forgotten if it is cancelled: no value is dropped, and the
-    /// stack is used again. For functions of C, which cannot be unwound.
+    /// They are forgotten: no value is dropped, and the stack is used again. For functions of C,
+    /// which cannot be unwound.
     ///
     /// # Safety
-    /// Whenever the function is suspended nothing outside its stack may refer to its frames.
-    pub const unsafe fn discardable<C: 'static, Y: 'static, R>(function: F) -> Self
-    where
-        F: FnOnce(&mut Yielder<'_, C, Y>) -> R + Send + 'static,
-    {
-        Self { function, frames: Frames::Discard }
+    /// Whenever a fiber that is made with this is suspended, nothing outside its stack may refer to
+    /// its frames.
+    pub const unsafe fn discard() -> Self {
+        Self { are_unwound: false }
     }
 }
 
 /// What is handed to a fiber that is resumed.
 enum Input<C> {
     Go(*mut C),
-    Cancel,
+    Cancel(*mut C),
 }
 
 type Output<R> = std::thread::Result<R>;
@@ -106,18 +90,16 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
     ///
     /// # Panics
     /// If what the function captures takes more than a quarter of the stack.
-    pub fn new<F>(stack: Stack, body: Body<F>) -> Self
+    pub fn new<F>(stack: Stack, frames: Frames, function: F) -> Self
     where
-        F: FnOnce(&mut Yielder<'_, C, Y>) -> R + Send + 'static,
+        F: FnOnce(Yielder<'_, C, Y>) -> R + Send + 'static,
     {
         assert!(size_of::<F>() <= stack.size() / 4, "too much is captured for the stack");
-        let (Body { function, frames }, guard) = (body, stack.guard());
+        let guard = stack.guard();
         let coroutine = Coroutine::with_stack(stack, move |inner, input| {
             catch_unwind(AssertUnwindSafe(|| match input {
-                Input::Go(context) => {
-                    function(&mut Yielder { inner, context, is_cancelled: false })
-                }
-                Input::Cancel => resume_unwind(Box::new(Cancelled)),
+                Input::Go(context) => function(Yielder { inner, context, is_cancelled: false }),
+                Input::Cancel(_) => resume_unwind(Box::new(Cancelled)),
             }))
         });
         Self { coroutine: Some(coroutine), thread: 0, frames, guard }
@@ -136,22 +118,21 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
         self.switch(Input::Go(context))
     }
 
-    /// Ends a fiber that must not go on; returns its stack. Frames of [`Body::new`] are unwound,
-    /// unless it began on another thread or a panic aborts: then the stack stays in use for ever,
-    /// and nothing is returned.
-    pub fn cancel(mut self) -> Option<Stack> {
+    /// Ends a fiber that must not go on; returns its stack. Destructors on it have access to
+    /// `context`. [`Frames`] that are to be
+    /// unwound, but began on another thread or where a panic aborts, stay in use for ever: then
+    /// nothing is returned.
+    pub fn cancel(mut self, context: &mut C) -> Option<Stack> {
         let coroutine = self.coroutine.as_mut()?;
         if !coroutine.started() {
             // Nobody but the function is on the stack: it drops what it captured.
-            return self.unwind();
+            return self.unwind(context);
         }
-        match self.frames {
-            Frames::Discard => self.discard(),
-            Frames::Unwind if cfg!(panic = "unwind") && self.thread == thread_number() => {
-                self.unwind()
-            }
-            Frames::Unwind => None,
+        if !self.frames.are_unwound {
+            return self.discard();
         }
+        let can_unwind = cfg!(panic = "unwind") && self.thread == thread_number();
+        if can_unwind { self.unwind(context) } else { None }
     }
 
     fn switch(&mut self, input: Input<C>) -> Step<Y, R> {
@@ -170,8 +151,8 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
         }
     }
 
-    fn unwind(&mut self) -> Option<Stack> {
-        match self.switch(Input::Cancel) {
+    fn unwind(&mut self, context: &mut C) -> Option<Stack> {
+        match self.switch(Input::Cancel(context)) {
             // A cancelled function cannot suspend itself.
             Step::Suspended(_) => None,
             Step::Finished(_, stack) | Step::Panicked(_, stack) => Some(stack),
@@ -180,7 +161,7 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
 
     fn discard(&mut self) -> Option<Stack> {
         let mut coroutine = self.coroutine.take()?;
-        // SAFETY: by the promise of `Body::discardable` nothing refers to the frames.
+        // SAFETY: by the promise of `Frames::discard` nothing refers to the frames.
         unsafe { coroutine.force_reset() };
         Some(coroutine.into_stack())
     }
@@ -218,7 +199,8 @@ impl<C: 'static, Y: 'static> Yielder<'_, C, Y> {
         assert!(!self.is_cancelled, "a cancelled fiber suspended itself");
         match self.inner.suspend(value) {
             Input::Go(context) => self.context = context,
-            Input::Cancel => {
+            Input::Cancel(context) => {
+                self.context = context;
                 self.is_cancelled = true;
                 resume_unwind(Box::new(Cancelled));
             }

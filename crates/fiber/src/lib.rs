@@ -19,5 +19,5 @@ mod fiber;
 mod overflow;
 mod stack;
 
-pub use fiber::{Body, Fiber, Step, Yielder};
+pub use fiber::{Fiber, Frames, Step, Yielder};
 pub use stack::{Stack, Stacks};

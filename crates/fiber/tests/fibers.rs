@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
-use linerate_fiber::{Body, Fiber, Stacks, Step, Yielder};
+use linerate_fiber::{Fiber, Frames, Stacks, Step, Yielder};
 
-type Counting<'a, 'b> = &'a mut Yielder<'b, u32, u32>;
+type Counting<'a> = Yielder<'a, u32, u32>;
 
 fn stacks() -> Stacks {
     Stacks::new(64 << 10).expect("memory for a signal stack")
@@ -28,15 +28,15 @@ impl Drop for Dropped {
 fn values_go_both_ways_and_the_stack_is_used_again() {
     let mut stacks = stacks();
     for round in 0..1000 {
-        let body = Body::new(|yielder: Counting| {
+        let body = |mut yielder: Counting| {
             let mut sum = 0;
             for _ in 0..10 {
                 sum += *yielder.context();
                 yielder.suspend(sum);
             }
             u64::from(sum) << 32
-        });
-        let mut fiber = Fiber::new(stacks.take().expect("a stack"), body);
+        };
+        let mut fiber = Fiber::new(stacks.take().expect("a stack"), Frames::UNWIND, body);
         for turn in 1..=10 {
             let Step::Suspended(sum) = fiber.resume(&mut 3) else { panic!("round {round}") };
             assert_eq!(sum, 3 * turn);
@@ -52,11 +52,12 @@ fn values_go_both_ways_and_the_stack_is_used_again() {
 #[test]
 fn a_panic_ends_the_fiber_alone() {
     let mut stacks = stacks();
-    let body = Body::new(|yielder: Counting| {
+    let body = |mut yielder: Counting| {
         yielder.suspend(1);
         std::panic::resume_unwind(Box::new("its own"));
-    });
-    let mut fiber: Fiber<u32, u32, ()> = Fiber::new(stacks.take().expect("a stack"), body);
+    };
+    let mut fiber: Fiber<u32, u32, ()> =
+        Fiber::new(stacks.take().expect("a stack"), Frames::UNWIND, body);
     assert!(matches!(fiber.resume(&mut 0), Step::Suspended(1)));
     let Step::Panicked(payload, stack) = fiber.resume(&mut 0) else { panic!("it panics") };
     assert_eq!(payload.downcast_ref::<&str>(), Some(&"its own"));
@@ -68,16 +69,17 @@ fn a_cancelled_fiber_drops_its_values() {
     let (mut stacks, drops) = (stacks(), Arc::new(AtomicU32::new(0)));
     for begins in [false, true] {
         let captured = Dropped(Arc::clone(&drops));
-        let body = Body::new(move |yielder: Counting| {
+        let body = move |mut yielder: Counting| {
             let _own = Dropped(Arc::clone(&captured.0));
             yielder.suspend(1);
             unreachable!("it was cancelled");
-        });
-        let mut fiber: Fiber<u32, u32, ()> = Fiber::new(stacks.take().expect("a stack"), body);
+        };
+        let mut fiber: Fiber<u32, u32, ()> =
+            Fiber::new(stacks.take().expect("a stack"), Frames::UNWIND, body);
         if begins {
             assert!(matches!(fiber.resume(&mut 0), Step::Suspended(1)));
         }
-        stacks.give(fiber.cancel().expect("its stack"));
+        stacks.give(fiber.cancel(&mut 0).expect("its stack"));
     }
     assert_eq!(drops.load(SeqCst), 3);
 }
@@ -86,23 +88,25 @@ fn a_cancelled_fiber_drops_its_values() {
 fn a_discarded_fiber_drops_nothing_and_frees_its_stack() {
     let (mut stacks, drops) = (stacks(), Arc::new(AtomicU32::new(0)));
     let captured = Arc::clone(&drops);
-    let function = move |yielder: Counting| {
+    let function = move |mut yielder: Counting| {
         let _own = Dropped(captured);
         yielder.suspend(1);
     };
     // SAFETY: nothing refers to its frames.
-    let body = unsafe { Body::discardable(function) };
-    let mut fiber: Fiber<u32, u32, ()> = Fiber::new(stacks.take().expect("a stack"), body);
+    let frames = unsafe { Frames::discard() };
+    let mut fiber: Fiber<u32, u32, ()> =
+        Fiber::new(stacks.take().expect("a stack"), frames, function);
     assert!(matches!(fiber.resume(&mut 0), Step::Suspended(1)));
-    stacks.give(fiber.cancel().expect("its stack"));
+    stacks.give(fiber.cancel(&mut 0).expect("its stack"));
     assert_eq!(drops.load(SeqCst), 0);
 }
 
 #[test]
 fn a_fiber_that_has_begun_does_not_go_on_elsewhere() {
     let mut stacks = stacks();
-    let body = Body::new(|yielder: Counting| yielder.suspend(1));
-    let mut fiber: Fiber<u32, u32, ()> = Fiber::new(stacks.take().expect("a stack"), body);
+    let body = |mut yielder: Counting| yielder.suspend(1);
+    let mut fiber: Fiber<u32, u32, ()> =
+        Fiber::new(stacks.take().expect("a stack"), Frames::UNWIND, body);
     assert!(matches!(fiber.resume(&mut 0), Step::Suspended(1)));
     let elsewhere = std::thread::spawn(move || _ = fiber.resume(&mut 0));
     assert!(elsewhere.join().is_err());
@@ -114,11 +118,11 @@ fn a_hundred_thousand_guarded_stacks_are_alive_at_once_where_the_kernel_can() {
     let mut fibers = Vec::new();
     for _ in 0..100_000 {
         let Ok(stack) = stacks.take() else { break };
-        let body = Body::new(|yielder: Counting| {
+        let body = |mut yielder: Counting| {
             yielder.suspend(1);
             *yielder.context()
-        });
-        let mut fiber: Fiber<u32, u32, u32> = Fiber::new(stack, body);
+        };
+        let mut fiber: Fiber<u32, u32, u32> = Fiber::new(stack, Frames::UNWIND, body);
         assert!(matches!(fiber.resume(&mut 0), Step::Suspended(1)));
         fibers.push(fiber);
     }
@@ -136,8 +140,8 @@ fn a_hundred_thousand_guarded_stacks_are_alive_at_once_where_the_kernel_can() {
 #[ignore = "it ends the process"]
 fn overflow() {
     let mut stacks = stacks();
-    let body = Body::new(|yielder: Counting| deepen(*yielder.context()));
-    let mut fiber = Fiber::new(stacks.take().expect("a stack"), body);
+    let body = |mut yielder: Counting| deepen(*yielder.context());
+    let mut fiber = Fiber::new(stacks.take().expect("a stack"), Frames::UNWIND, body);
     _ = fiber.resume(&mut 1);
 }
 
