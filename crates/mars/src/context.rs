@@ -127,6 +127,8 @@ impl Builder {
             idle: AtomicUsize::new(0),
             revocations: crate::atomic::AtomicU32::new(0),
             stopping: false.into(),
+            #[cfg(feature = "tasks")]
+            host_calls: crate::host_calls::HostCalls::default(),
             kinds: self.modules.iter().map(|module| module.kind).collect(),
         };
         let mut context = Context {
@@ -295,5 +297,10 @@ impl<W: Workload> Runs for Typed<W> {
     fn run(&mut self, module: &mut dyn Any, core: &mut Core) -> Next {
         let module = module.downcast_mut().expect("the kind of its module");
         self.0.run(&mut Mpu { module, core })
+    }
+
+    fn unscheduled(&mut self, module: &mut dyn Any, core: &mut Core) {
+        let module = module.downcast_mut().expect("the kind of its module");
+        self.0.unscheduled(&mut Mpu { module, core });
     }
 }

@@ -52,6 +52,13 @@ impl<W: Workload> Handle<W> {
         self.shared.schedule(self.id, priority, placement, 0);
     }
 
+    /// As [`Self::schedule_at`], of a workload that has finished, and of which nobody else makes
+    /// use now.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn schedule_again(&self, priority: Priority, placement: Placement) {
+        self.shared.schedule(self.id, priority, placement, 0);
+    }
+
     /// Gives access to the workload; [`Scheduling::end`] then schedules it. If it is still
     /// scheduled, blocks the calling thread until it has finished.
     pub fn begin(&mut self) -> Scheduling<'_, W> {

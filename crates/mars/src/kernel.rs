@@ -76,6 +76,7 @@ impl Kernel {
             id: NONE,
             watch_token: 0,
             watched: 0,
+            stays: false,
             armed: None,
             spawned: Vec::new(),
             spare: Vec::with_capacity(MOST_SPARE),
@@ -233,7 +234,11 @@ impl Kernel {
         if self.core.is_fresh {
             self.account_time();
         }
-        self.locals.at(slot).watched += std::mem::take(&mut self.core.watched);
+        let local = self.locals.at(slot);
+        local.watched += std::mem::take(&mut self.core.watched);
+        if std::mem::take(&mut self.core.stays) {
+            local.pin();
+        }
         match next {
             Next::Yield => {
                 self.disarm(slot);
@@ -338,7 +343,10 @@ impl Kernel {
     /// Removes an ended workload.
     fn leave(&mut self, slot: u32, ending: Ending) {
         self.wheel.cancel(slot, &mut self.locals);
-        let local = self.locals.remove(slot);
+        let mut local = self.locals.remove(slot);
+        if ending == Ending::Unscheduled {
+            self.let_go(&mut local);
+        }
         self.watched -= local.counted as usize;
         let record = self.core.shared.table.record(local.id);
         let is_alone = record.state.load(Acquire) == state::BUSY | state::ABANDONED;
@@ -350,6 +358,14 @@ impl Kernel {
         record.slot.store(NONE, Relaxed);
         record.state.store(0, Relaxed);
         self.core.spare.push(local.id);
+    }
+
+    /// Lets an unscheduled workload give back what it has of this MPU.
+    fn let_go(&mut self, local: &mut Local) {
+        let (module, core) = (&mut *self.modules[local.kind], &mut self.core);
+        core.id = local.id;
+        // Whatever it does, it leaves; a panic is of no use to anybody.
+        _ = catch_unwind(AssertUnwindSafe(|| local.body.unscheduled(module, core)));
     }
 
     /// Makes the workloads ready that were spawned in the last turn.
@@ -371,6 +387,7 @@ impl Kernel {
     fn end_panicked(&mut self) {
         let slot = self.core.shared.table.record(self.core.id).slot.load(Relaxed);
         self.core.watched = 0;
+        self.core.stays = false;
         self.finish(slot, Ending::Panicked);
     }
 
@@ -567,7 +584,9 @@ impl Kernel {
 /// Drops what the MPU has on its own thread.
 impl Drop for Kernel {
     fn drop(&mut self) {
-        for local in self.locals.drain() {
+        let locals: Vec<_> = self.locals.drain().collect();
+        for mut local in locals {
+            self.let_go(&mut local);
             let wait_token = &self.core.shared.table.record(local.id).wait_token;
             // No object is to let it go on any more.
             wait_token.waiting().map(|token| wait_token.claim(token));

@@ -35,6 +35,9 @@
 //! - An MPU without work sleeps, on a word of memory or on its descriptors. Only one that
 //!   sleeps is woken.
 //!
+//! With the feature `tasks` a workload may also be a function with a stack of its own, which waits
+//! where it stands: see [`TaskHandle`].
+//!
 //! No network code is in here, and no limit but memory.
 
 #![forbid(unsafe_code)]
@@ -57,6 +60,8 @@ mod context;
 mod futex_event;
 #[cfg(not(loom))]
 mod handle;
+#[cfg(all(feature = "tasks", not(loom)))]
+mod host_calls;
 #[cfg(not(loom))]
 mod kernel;
 #[cfg(not(loom))]
@@ -69,6 +74,8 @@ mod object;
 mod shared;
 #[cfg(not(loom))]
 mod table;
+#[cfg(all(feature = "tasks", not(loom)))]
+mod task;
 #[cfg(not(loom))]
 mod time;
 #[cfg(not(loom))]
@@ -90,4 +97,10 @@ pub use {
     time::Time,
     waiter::Ticket,
     workload::{Ending, Module, Next, Placement, Priority, Wait, Workload},
+};
+
+#[cfg(all(feature = "tasks", not(loom)))]
+pub use {
+    fiber::Frames,
+    task::{Args, Exit, Program, StackUse, Task, TaskError, TaskHandle, TaskStacks},
 };

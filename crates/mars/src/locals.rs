@@ -85,6 +85,11 @@ impl Local {
         self.pinned || self.watched > 0 || self.pending_wake.is_some()
     }
 
+    /// Binds it to this MPU.
+    pub(crate) const fn pin(&mut self) {
+        self.pinned = true;
+    }
+
     pub(crate) fn run(&mut self, module: &mut dyn Any, core: &mut Core) -> Next {
         if self.is_revoked {
             return Next::Finished;

@@ -39,6 +39,8 @@ pub(crate) struct Core {
     pub(crate) watch_token: u64,
     /// Number of descriptors that it began to watch in this turn.
     pub(crate) watched: u32,
+    /// It has to stay on this MPU until it has finished.
+    pub(crate) stays: bool,
     /// The wait that it began in this turn, or an earlier one whose message is on its way.
     pub(crate) armed: Option<Token>,
     /// The workloads that it spawned in this turn.
@@ -146,6 +148,12 @@ impl<M> Mpu<'_, M> {
     /// `ENOENT` if it is not watched (epoll_ctl(2)).
     pub fn unwatch(&self, fd: impl AsFd) -> io::Result<()> {
         self.core.epoll.delete(fd)
+    }
+
+    /// Lets this workload run only on this MPU until it has finished, as one that refers to what
+    /// the MPU has on its thread must.
+    pub const fn stay(&mut self) {
+        self.core.stays = true;
     }
 
     /// Whether [`Handle::signal`](crate::Handle::signal) was called for this workload since the

@@ -29,6 +29,9 @@ pub(crate) struct Shared {
     /// Incremented when a workload is unscheduled; every MPU then looks for it.
     pub(crate) revocations: AtomicU32,
     pub(crate) stopping: AtomicBool,
+    /// The thread that runs what tasks call on the host.
+    #[cfg(feature = "tasks")]
+    pub(crate) host_calls: crate::host_calls::HostCalls,
     /// The modules of the kinds of workloads.
     pub(crate) kinds: Box<[TypeId]>,
 }

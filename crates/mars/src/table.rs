@@ -55,6 +55,7 @@ impl std::fmt::Debug for dyn Runs {
 /// A workload of any type, as an MPU runs it.
 pub(crate) trait Runs: Any + Send {
     fn run(&mut self, module: &mut dyn Any, core: &mut Core) -> Next;
+    fn unscheduled(&mut self, module: &mut dyn Any, core: &mut Core);
 }
 
 /// The bits of [`Record::state`].

@@ -16,6 +16,11 @@ pub trait Workload: Any + Send {
     /// Continues until the workload has to wait or has done enough for one turn. It must
     /// not block: no other workload of this MPU runs meanwhile.
     fn run(&mut self, mpu: &mut Mpu<'_, Self::Module>) -> Next;
+
+    /// Gives back what the workload has of its MPU. It was unscheduled after it had begun, and does
+    /// not go on. It is called on the MPU that ran it last, if the workload had to stay there
+    /// ([`Mpu::stay`]); it must not wait.
+    fn unscheduled(&mut self, _mpu: &mut Mpu<'_, Self::Module>) {}
 }
 
 /// Data that an MPU (worker thread) keeps for all workloads of one kind: buffers, caches.

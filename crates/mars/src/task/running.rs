@@ -1,0 +1,239 @@
+//! A running task, as its own function sees it.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fiber::{Fiber, Yielder};
+
+use crate::context::Workloads;
+use crate::mpu::{Core, Mpu};
+use crate::object::{Queue, Semaphore};
+use crate::task::body::OneTask;
+use crate::task::{Args, Exit, TaskHandle};
+use crate::time::Time;
+use crate::workload::{Next, Placement, Priority, Wait};
+
+/// The fiber of a task. It suspends itself with what its MPU is to do, and its exit code if that is
+/// to finish it.
+pub(super) type TaskFiber = Fiber<Core, TaskNext, i32>;
+
+/// What a task suspends itself with.
+pub(super) type TaskNext = (Next, i32);
+
+/// The running task: what its function may ask of its MPU (worker thread).
+pub struct Task<'a> {
+    yielder: Yielder<'a, Core, TaskNext>,
+    name: &'a str,
+    args: Args,
+    may_wait: bool,
+}
+
+/// Why a task could not wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskError {
+    /// The task is run-complete ([`Program::run_complete`](crate::Program::run_complete)): it
+    /// cannot wait.
+    RunComplete,
+    /// The task was unscheduled: it cannot wait any more.
+    Unscheduled,
+}
+
+impl fmt::Display for TaskError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::RunComplete => "a run-complete task cannot wait: create it with a stack",
+            Self::Unscheduled => "the task was unscheduled: it cannot wait",
+        })
+    }
+}
+
+impl std::error::Error for TaskError {}
+
+impl<'a> Task<'a> {
+    pub(super) const fn new(
+        yielder: Yielder<'a, Core, TaskNext>,
+        name: &'a str,
+        args: Args,
+        may_wait: bool,
+    ) -> Self {
+        Self { yielder, name, args, may_wait }
+    }
+
+    /// The name of the task; empty if it has none.
+    pub const fn name(&self) -> &str {
+        self.name
+    }
+
+    /// The arguments with which it was scheduled.
+    pub const fn args(&self) -> Args {
+        self.args
+    }
+
+    /// The number of its MPU (worker thread) in the context, from 0.
+    pub const fn mpu_index(&mut self) -> usize {
+        self.yielder.context().index
+    }
+
+    /// The time of `CLOCK_MONOTONIC`.
+    pub fn clock(&mut self) -> Time {
+        self.yielder.context().read_clock()
+    }
+
+    /// A handle to the workloads of its context, by which more can be added.
+    pub fn workloads(&mut self) -> Workloads {
+        Workloads::new(Arc::clone(&self.yielder.context().shared))
+    }
+
+    /// Waits as `attempt` demands, which asks an object: `|mpu| semaphore.acquire(mpu)`. It is
+    /// called again each time that the wait has ended, until it returns a value.
+    ///
+    /// # Errors
+    /// The task cannot wait; `attempt` is not called then.
+    pub fn block<T>(
+        &mut self,
+        mut attempt: impl FnMut(&mut Mpu<'_, ()>) -> Result<T, Wait>,
+    ) -> Result<T, TaskError> {
+        self.check()?;
+        loop {
+            let (module, core) = (&mut (), self.yielder.context());
+            match attempt(&mut Mpu { module, core }) {
+                Ok(value) => return Ok(value),
+                Err(wait) => self.yielder.suspend((Next::Stalled(wait), 0)),
+            }
+        }
+    }
+
+    /// Lets other ready tasks of the same priority run first.
+    ///
+    /// # Errors
+    /// The task cannot wait.
+    pub fn yield_now(&mut self) -> Result<(), TaskError> {
+        self.check()?;
+        self.yielder.suspend((Next::Yield, 0));
+        Ok(())
+    }
+
+    /// Waits until `time` (`CLOCK_MONOTONIC`).
+    ///
+    /// # Errors
+    /// The task cannot wait.
+    pub fn sleep_until(&mut self, time: Time) -> Result<(), TaskError> {
+        self.block(|mpu| if mpu.clock() < time { Err(Wait::until(time)) } else { Ok(()) })
+    }
+
+    /// Appends `entry` to `queue`; waits while it is full.
+    ///
+    /// # Errors
+    /// The task cannot wait; the entry is dropped.
+    pub fn push<T>(&mut self, queue: &Queue<T>, entry: T) -> Result<(), TaskError> {
+        let mut entry = Some(entry);
+        self.block(|mpu| {
+            let Some(one) = entry.take() else { return Ok(()) };
+            queue.push(mpu, one).map_err(|(refused, wait)| {
+                entry = Some(refused);
+                wait
+            })
+        })
+    }
+
+    /// Waits until `other` has finished; returns how it ended.
+    ///
+    /// # Errors
+    /// This task cannot wait.
+    pub fn join(&mut self, other: &TaskHandle) -> Result<Exit, TaskError> {
+        let ending = self.block(|mpu| other.handle.wait_on(mpu))?;
+        Ok(other.exit(ending))
+    }
+
+    /// Waits until [`TaskHandle::signal`] is called for this task.
+    ///
+    /// # Errors
+    /// The task cannot wait.
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "its lifetime is of one call")]
+    pub fn wait_for_signal(&mut self) -> Result<(), TaskError> {
+        self.block(|mpu| mpu.wait_for_signal())
+    }
+
+    /// Takes the signal that was sent to this task, without waiting; false if none was.
+    pub fn try_signal(&mut self) -> bool {
+        let (module, core) = (&mut (), self.yielder.context());
+        Mpu { module, core }.signalled()
+    }
+
+    /// Adds a task that runs once, and schedules it: on this MPU, unless another one is idle.
+    pub fn spawn(&mut self, priority: Priority, main: impl FnOnce(&mut Task<'_>) + Send + 'static) {
+        let (module, core) = (&mut (), self.yielder.context());
+        Mpu { module, core }.spawn(OneTask::new(main), priority);
+    }
+
+    /// Calls `function` on a thread of the host, where it may block, and waits for what it returns;
+    /// other tasks of this MPU run meanwhile. The calls of a context run one after another. A panic
+    /// goes on in this task.
+    ///
+    /// # Errors
+    /// The task cannot wait; `function` is not called.
+    ///
+    /// # Panics
+    /// If `function` does.
+    pub fn call_host<R: Send + 'static>(
+        &mut self,
+        function: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, TaskError> {
+        self.check()?;
+        let shared = Arc::clone(&self.yielder.context().shared);
+        let answer = Arc::new(Answer {
+            value: Mutex::new(None),
+            has_come: Semaphore::new(&Workloads::new(Arc::clone(&shared)), 0),
+        });
+        let asked = Arc::clone(&answer);
+        shared.host_calls.run(Box::new(move || {
+            let result = catch_unwind(AssertUnwindSafe(function));
+            *asked.value.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            asked.has_come.release();
+        }));
+        self.block(|mpu| answer.has_come.acquire(mpu))?;
+        let result = answer.value.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let result = result.expect("stored before the semaphore was released");
+        Ok(result.unwrap_or_else(|payload| resume_unwind(payload)))
+    }
+
+    /// Ends the task with `code` from wherever it is. What it has on its stack is dropped, as by a
+    /// panic.
+    pub fn exit(&mut self, code: i32) -> ! {
+        self.yielder.suspend((Next::Finished, code));
+        unreachable!("a task that has finished is not resumed")
+    }
+
+    fn check(&self) -> Result<(), TaskError> {
+        if !self.may_wait {
+            Err(TaskError::RunComplete)
+        } else if self.yielder.is_cancelled() {
+            Err(TaskError::Unscheduled)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// What a call on the host returned.
+struct Answer<R> {
+    value: Mutex<Option<std::thread::Result<R>>>,
+    has_come: Semaphore,
+}
+
+impl Workloads {
+    /// Adds a task that runs once, and schedules it with `priority` on the MPUs of `placement`. It
+    /// has no handle.
+    ///
+    /// # Panics
+    /// If the context has no stacks ([`Builder::tasks`](crate::Builder::tasks)), or no such MPU.
+    pub fn spawn_task(
+        &self,
+        priority: Priority,
+        placement: Placement,
+        main: impl FnOnce(&mut Task<'_>) + Send + 'static,
+    ) {
+        self.spawn(OneTask::new(main), priority, placement);
+    }
+}
