@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -39,7 +40,11 @@ pub struct Fiber<C: 'static, Y: 'static, R: 'static> {
     thread: u64,
     frames: Frames,
     guard: Guard,
+    /// What its function borrows.
+    kept: Option<Kept>,
 }
+
+type Kept = Arc<dyn Any + Send + Sync>;
 
 // SAFETY: the function is `Send`, and its frames are used only by the thread that made
 // them: `resume`, `cancel` and `Drop` compare the thread first. `R` goes to that same thread.
@@ -77,6 +82,12 @@ impl Frames {
     }
 }
 
+/// What the function of [`Fiber::borrowing`] borrows.
+struct Borrowed<K>(*const K);
+
+// SAFETY: it is used as a shared reference.
+unsafe impl<K: Sync> Send for Borrowed<K> {}
+
 /// What is handed to a fiber that is resumed.
 enum Input<C> {
     Go(*mut C),
@@ -102,7 +113,28 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
                 Input::Cancel(_) => resume_unwind(Box::new(Cancelled)),
             }))
         });
-        Self { coroutine: Some(coroutine), thread: 0, frames, guard }
+        Self { coroutine: Some(coroutine), thread: 0, frames, guard, kept: None }
+    }
+
+    /// As [`Self::new`], of a function that borrows `kept`, which is dropped with the fiber even if
+    /// the frames are discarded.
+    ///
+    /// # Panics
+    /// As [`Self::new`].
+    pub fn borrowing<K, F>(stack: Stack, frames: Frames, kept: Arc<K>, function: F) -> Self
+    where
+        K: Any + Send + Sync,
+        F: FnOnce(Yielder<'_, C, Y>, &K) -> R + Send + 'static,
+    {
+        let borrowed = Borrowed(Arc::as_ptr(&kept));
+        let mut fiber = Self::new(stack, frames, move |yielder| {
+            let Borrowed(kept) = { borrowed };
+            // SAFETY: the fiber has a share in it for as long as it can be resumed, and if its
+            // frames outlive it for ever.
+            function(yielder, unsafe { &*kept })
+        });
+        fiber.kept = Some(kept);
+        fiber
     }
 
     /// Begins the function, or lets it go on, until it suspends itself or ends.
@@ -171,7 +203,9 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
 /// [`Fiber::cancel`] gives the stack back.
 impl<C: 'static, Y: 'static, R: 'static> Drop for Fiber<C, Y, R> {
     fn drop(&mut self) {
-        std::mem::forget(self.coroutine.take());
+        if let Some(coroutine) = self.coroutine.take() {
+            std::mem::forget((coroutine, self.kept.take()));
+        }
     }
 }
 

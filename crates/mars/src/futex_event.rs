@@ -16,6 +16,11 @@ pub(crate) struct FutexEvent {
 }
 
 impl FutexEvent {
+    /// Whether a thread waits.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.waiters.load(SeqCst) > 0
+    }
+
     /// Wakes the waiting threads, which then check the object again.
     pub(crate) fn notify(&self) {
         fence(SeqCst);

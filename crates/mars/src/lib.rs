@@ -93,7 +93,7 @@ pub use {
     context::{Builder, Context, Workloads},
     handle::{Handle, Scheduling},
     mpu::Mpu,
-    object::{Barrier, Clearing, EventFlag, Masking, Queue, Semaphore},
+    object::{Barrier, Clearing, EntryQueue, EventFlag, Masking, Queue, QueueEntry, Semaphore},
     time::Time,
     waiter::Ticket,
     workload::{Ending, Module, Next, Placement, Priority, Wait, Workload},

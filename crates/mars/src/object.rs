@@ -2,11 +2,13 @@
 //! them too.
 
 mod barrier;
+mod entry_queue;
 mod event_flag;
 mod queue;
 mod semaphore;
 
 pub use barrier::Barrier;
+pub use entry_queue::{EntryQueue, QueueEntry};
 pub use event_flag::{Clearing, EventFlag, Masking};
 pub use queue::Queue;
 pub use semaphore::Semaphore;
@@ -81,6 +83,16 @@ impl WaitList {
         // A thread that changes the object from now on reads the length afterwards.
         self.length.fetch_add(1, SeqCst);
         WaitListGuard { list: self, waiters, has_joined: false }
+    }
+
+    /// Whether a workload waits. One whose wait has ended does not count, though it may not have
+    /// run since.
+    fn is_awaited(&self) -> bool {
+        let waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = &self.shared.table;
+        waiters.iter().any(|entry| {
+            table.record(entry.waiter.id).wait_token.waiting() == Some(entry.waiter.token)
+        })
     }
 
     /// The value that this object handed to the running workload, if it ended its last

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use linerate_mars::{
-    Args, Barrier, Builder, Clearing, Context, Ending, EventFlag, Exit, Masking, Priority, Program,
-    Queue, Semaphore, Task, TaskError, TaskHandle, TaskStacks, Time,
+    Args, Barrier, Builder, Clearing, Context, Ending, EntryQueue, EventFlag, Exit, Masking,
+    Priority, Program, Queue, Semaphore, Task, TaskError, TaskHandle, TaskStacks, Time,
 };
 
 fn context(mpus: usize) -> Context {
@@ -401,4 +401,88 @@ fn a_context_that_stops_drops_what_its_tasks_had() {
     }
     context.close().expect("no MPU failed");
     assert_eq!(dropped.lock().expect("no panic").len(), 50);
+}
+
+#[test]
+fn entries_are_filled_and_read_where_they_lie_in_order() {
+    let context = context(2);
+    let queue = Arc::new(EntryQueue::new(&context, 64, 3));
+    let pushes = Arc::clone(&queue);
+    let producers: Vec<_> = (0..4)
+        .map(|_| {
+            let queue = Arc::clone(&pushes);
+            task(&context, move |task| {
+                for number in 0..2_000_u32 {
+                    let mut entry = task.block(|mpu| queue.begin_push(mpu)).expect("a stack");
+                    if number.is_multiple_of(64) {
+                        task.yield_now().expect("a stack");
+                    }
+                    entry.bytes.fill(number.to_le_bytes()[0]);
+                    queue.end_push(entry);
+                }
+                0
+            })
+        })
+        .collect();
+    let consumers: Vec<_> = (0..3)
+        .map(|_| {
+            let queue = Arc::clone(&queue);
+            task(&context, move |task| {
+                let mut sum = 0;
+                for number in 0..2_000 {
+                    let entry = task.block(|mpu| queue.begin_pop(mpu)).expect("a stack");
+                    assert!(entry.bytes.iter().all(|byte| *byte == entry.bytes[0]));
+                    sum += i32::from(entry.bytes[0]);
+                    if number % 64 == 0 {
+                        task.yield_now().expect("a stack");
+                    }
+                    queue.end_pop(entry);
+                }
+                sum
+            })
+        })
+        .collect();
+    producers.iter().chain(&consumers).for_each(begin);
+    // The host takes what the three consumers leave.
+    let mut sum = 0;
+    for _ in 0..2_000 {
+        let entry = queue.on_host(None, EntryQueue::try_begin_pop).expect("without limit");
+        sum += i32::from(entry.bytes[0]);
+        queue.end_pop(entry);
+    }
+    sum += consumers.iter().map(|task| task.wait().code).sum::<i32>();
+    assert_eq!(sum, 4 * (0..2_000).map(|number| number % 256).sum::<i32>());
+    assert!(queue.is_empty() && producers.iter().all(|task| task.wait() == finished(0)));
+}
+
+#[test]
+fn a_peek_leaves_the_entry_and_wakes_who_waits_after_it() {
+    let context = context(2);
+    let queue = Arc::new(EntryQueue::new(&context, 4, 2));
+    let seen = Arc::clone(&queue);
+    let peeks = task(&context, move |task| {
+        let mut bytes = [0; 4];
+        task.block(|mpu| seen.peek(mpu, &mut bytes)).expect("a stack");
+        i32::from_le_bytes(bytes)
+    });
+    let popped = Arc::clone(&queue);
+    let pops = task(&context, move |task| {
+        let entry = task.block(|mpu| popped.begin_pop(mpu)).expect("a stack");
+        let value = i32::from(entry.bytes[0]);
+        popped.end_pop(entry);
+        value
+    });
+    for value in 1..100_u8 {
+        begin(&peeks);
+        // Both orders of waiting come about.
+        if value.is_multiple_of(2) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let mut entry = queue.on_host(None, EntryQueue::try_begin_push).expect("without limit");
+        entry.bytes.copy_from_slice(&i32::from(value).to_le_bytes());
+        queue.end_push(entry);
+        assert_eq!(peeks.wait(), finished(i32::from(value)));
+        begin(&pops);
+        assert_eq!(pops.wait(), finished(i32::from(value)));
+    }
 }

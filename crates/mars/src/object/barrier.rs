@@ -47,6 +47,11 @@ impl Barrier {
         }
     }
 
+    /// Whether a workload or a host thread waits for this object.
+    pub fn is_awaited(&self) -> bool {
+        self.waiting.is_awaited() || self.early.is_awaited() || self.changed.is_awaited()
+    }
+
     /// Number of parties that have arrived at the barrier in the current cycle.
     pub fn arrived(&self) -> u32 {
         self.arrived.load(SeqCst)

@@ -58,6 +58,11 @@ impl EventFlag {
         Self { bits: AtomicU32::new(0), clearing, waiters, changed: FutexEvent::default() }
     }
 
+    /// Whether a workload or a host thread waits for this object.
+    pub fn is_awaited(&self) -> bool {
+        self.waiters.is_awaited() || self.changed.is_awaited()
+    }
+
     /// The current value of the bits.
     pub fn bits(&self) -> u32 {
         self.bits.load(SeqCst)

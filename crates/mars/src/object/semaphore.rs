@@ -26,6 +26,11 @@ impl Semaphore {
         Self { tokens: AtomicU32::new(tokens), waiters, changed: FutexEvent::default() }
     }
 
+    /// Whether a workload or a host thread waits for this object.
+    pub fn is_awaited(&self) -> bool {
+        self.waiters.is_awaited() || self.changed.is_awaited()
+    }
+
     /// Number of tokens that can be acquired now.
     pub fn tokens(&self) -> u32 {
         self.tokens.load(SeqCst)

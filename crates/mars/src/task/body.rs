@@ -41,18 +41,17 @@ impl TaskBody {
     }
 
     fn fiber(&self, module: &mut TaskModule) -> TaskFiber {
-        let facts = Arc::clone(&self.facts);
-        Fiber::new(
-            module.take(),
-            facts.program.frames,
-            move |yielder: Yielder<'_, Core, TaskNext>| {
-                let args = facts.args.each_ref().map(|arg| arg.load(Relaxed));
-                let may_wait = !facts.program.is_run_complete;
-                let mut task = Task::new(yielder, &facts.name, Args(args), may_wait);
-                (facts.program.main)(&mut task)
-            },
-        )
+        let (facts, frames) = (Arc::clone(&self.facts), self.facts.program.frames);
+        Fiber::borrowing(module.take(), frames, facts, begin)
     }
+}
+
+/// The root of a task's stack.
+fn begin(yielder: Yielder<'_, Core, TaskNext>, facts: &Facts) -> i32 {
+    let args = facts.args.each_ref().map(|arg| arg.load(Relaxed));
+    let may_wait = !facts.program.is_run_complete;
+    let mut task = Task::new(yielder, &facts.name, Args(args), may_wait);
+    (facts.program.main)(&mut task)
 }
 
 impl Workload for TaskBody {
