@@ -1,0 +1,16 @@
+/* Constants of event flags. */
+#ifndef MARS_TASK_EVENT_FLAG_TYPES_H
+#define MARS_TASK_EVENT_FLAG_TYPES_H
+
+#define MARS_TASK_EVENT_FLAG_HOST_TO_MPU 0x10
+#define MARS_TASK_EVENT_FLAG_MPU_TO_HOST 0x11
+#define MARS_TASK_EVENT_FLAG_MPU_TO_MPU 0x12
+#define MARS_TASK_EVENT_FLAG_CLEAR_AUTO 0x20
+#define MARS_TASK_EVENT_FLAG_CLEAR_MANUAL 0x21
+#define MARS_TASK_EVENT_FLAG_MASK_OR 0x30
+#define MARS_TASK_EVENT_FLAG_MASK_AND 0x31
+#define MARS_TASK_EVENT_FLAG_WAIT_MAX 15 /* of MARS 1.1.5; here there is no limit */
+
+struct mars_task_event_flag;
+
+#endif
