@@ -14,10 +14,44 @@ use crate::task::CreatedTask;
 /// A context, which C knows by its address.
 pub struct mars_context {
     pub(crate) runtime: runtime::Context,
-    /// The tasks by their ids; an id that is free has none.
-    pub(crate) tasks: RwLock<Vec<Option<Arc<CreatedTask>>>>,
+    pub(crate) tasks: RwLock<Tasks>,
     /// Whether it is that of the process.
     is_shared: bool,
+}
+
+/// The tasks of a context by their numbers.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    slots: Vec<Option<Arc<CreatedTask>>>,
+    /// Numbers of tasks that were destroyed.
+    free: Vec<u16>,
+}
+
+impl Tasks {
+    /// The number of the task that is added next.
+    pub(crate) fn next(&self) -> Result<u16, Code> {
+        let fresh = || u16::try_from(self.slots.len()).ok().filter(|number| *number < u16::MAX);
+        self.free.last().copied().or_else(fresh).ok_or(Code::Limit)
+    }
+
+    /// Adds a task, whose number is [`Self::next`].
+    pub(crate) fn add(&mut self, task: CreatedTask) {
+        let task = Some(Arc::new(task));
+        match self.free.pop() {
+            Some(number) => self.slots[usize::from(number)] = task,
+            None => self.slots.push(task),
+        }
+    }
+
+    pub(crate) fn get(&self, number: u16) -> Option<&Arc<CreatedTask>> {
+        self.slots.get(usize::from(number))?.as_ref()
+    }
+
+    pub(crate) fn remove(&mut self, number: u16) {
+        if self.slots[usize::from(number)].take().is_some() {
+            self.free.push(number);
+        }
+    }
 }
 
 /// The context of the process, and how many have created it.
@@ -44,7 +78,7 @@ impl mars_context {
 
     fn has_tasks(&self) -> bool {
         let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
-        tasks.iter().any(Option::is_some)
+        tasks.slots.iter().any(Option::is_some)
     }
 }
 
@@ -137,6 +171,28 @@ pub unsafe extern "C" fn mars_context_destroy(mars: *mut mars_context) -> i32 {
 pub unsafe extern "C" fn mars_context_get_num_mpus(mars: *mut mars_context) -> u32 {
     // SAFETY: as promised.
     unsafe { mars.as_ref() }.map_or(0, mars_context::mpus)
+}
+
+/// Stores the share of time in which MPU number `mpu` did not sleep, from 0 to 1.
+///
+/// Returns NULL for no context or result; PARAMS for no such MPU.
+///
+/// # Safety
+/// `mars` is null or of [`mars_context_create`]; `share` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mars_context_utilisation(
+    mars: *mut mars_context,
+    mpu: u32,
+    share: *mut f64,
+) -> i32 {
+    // SAFETY: as promised.
+    let (mars, share) = match unsafe { (mars.as_ref(), share.as_mut()) } {
+        (Some(mars), Some(share)) => (mars, share),
+        _ => return Code::Null as i32,
+    };
+    let all = mars.runtime.utilisation();
+    let one = all.get(mpu as usize).ok_or(Code::Params);
+    returned(one.map(|one| *share = one.share()))
 }
 
 fn lock_shared() -> MutexGuard<'static, Option<Shared>> {

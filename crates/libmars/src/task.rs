@@ -120,9 +120,7 @@ fn create(
     require(name.len() < bytes.len(), Code::Params)?;
     bytes[..name.len()].copy_from_slice(name);
     let mut tasks = mars.tasks.write().unwrap_or_else(PoisonError::into_inner);
-    let free = tasks.iter().position(Option::is_none).unwrap_or(tasks.len());
-    let number = u16::try_from(free).map_err(|_| Code::Limit)?;
-    require(number < u16::MAX, Code::Limit)?;
+    let number = tasks.next()?;
     let context = ptr::from_ref(mars).expose_provenance() as u64;
     let id = mars_task_id { mars_context_ea: context, workload_id: number, name: bytes };
     let facts = TaskFacts { id, has_name: !name.is_empty(), main };
@@ -133,12 +131,7 @@ fn create(
         program = program.run_complete();
     }
     let handle = TaskHandle::new(&mars.runtime, &String::from_utf8_lossy(name), program);
-    let task = Some(Arc::new(CreatedTask { handle }));
-    if free == tasks.len() {
-        tasks.push(task);
-    } else {
-        tasks[free] = task;
-    }
+    tasks.add(CreatedTask { handle });
     Ok(id)
 }
 
@@ -168,10 +161,9 @@ unsafe fn destroy(id: &mut mars_task_id) -> Result<(), Code> {
     // SAFETY: as promised.
     let context = unsafe { context_of(id) }?;
     let mut tasks = context.tasks.write().unwrap_or_else(PoisonError::into_inner);
-    let slot = tasks.get_mut(usize::from(id.workload_id)).ok_or(Code::State)?;
-    let task = slot.as_ref().ok_or(Code::State)?;
+    let task = tasks.get(id.workload_id).ok_or(Code::State)?;
     require(task.handle.try_wait().is_some(), Code::State)?;
-    *slot = None;
+    tasks.remove(id.workload_id);
     id.mars_context_ea = 0;
     Ok(())
 }
@@ -194,7 +186,7 @@ pub(crate) unsafe fn find(id: *const mars_task_id) -> Result<Arc<CreatedTask>, C
     // SAFETY: as promised.
     let context = unsafe { context_of(id) }?;
     let tasks = context.tasks.read().unwrap_or_else(PoisonError::into_inner);
-    tasks.get(usize::from(id.workload_id)).cloned().flatten().ok_or(Code::State)
+    tasks.get(id.workload_id).cloned().ok_or(Code::State)
 }
 
 impl CreatedTask {

@@ -11,6 +11,8 @@ mod calls;
 mod objects;
 mod spawns;
 mod switches;
+#[cfg(feature = "tasks")]
+mod tasks;
 mod wakes;
 
 fn main() {
@@ -22,6 +24,8 @@ fn main() {
     for measure in [switches::rows, spawns::rows, objects::rows, busy::rows, wakes::rows] {
         measure(&mut |row| println!("{row}"));
     }
+    #[cfg(feature = "tasks")]
+    tasks::rows(&mut |row| println!("{row}"));
 }
 
 /// Where rows go.
