@@ -18,7 +18,8 @@ pub(crate) struct Mars {
 impl Mars {
     pub(crate) fn run(self) -> Result<String> {
         let workspace = Workspace::find()?;
-        let words = ["bench", "--package", "linerate-mars", "--bench", "comparison"];
+        let words =
+            ["bench", "--bench", "comparison", "--package", "linerate-mars", "--features", "tasks"];
         let table = command::output(command::cargo(words).current_dir(&workspace.root))?;
         say(&table);
         let (kept, missed) = judge(&table);
