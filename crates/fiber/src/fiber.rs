@@ -47,7 +47,7 @@ pub struct Fiber<C: 'static, Y: 'static, R: 'static> {
 type Kept = Arc<dyn Any + Send + Sync>;
 
 // SAFETY: the function is `Send`, and its frames are used only by the thread that made
-// them: `resume`, `cancel` and `Drop` compare the thread first. `R` goes to that same thread.
+// them (`resume`, `cancel` and `Drop` compare it), or by promise do not refer to a thread. `R` goes to that same thread.
 unsafe impl<C, Y: Send, R: Send> Send for Fiber<C, Y, R> {}
 
 /// What one resumption of a fiber ends with.
@@ -60,25 +60,31 @@ pub enum Step<Y, R> {
     Panicked(Box<dyn Any + Send>, Stack),
 }
 
-/// What becomes of the frames of a fiber that is suspended and is cancelled.
+/// What the frames of a suspended fiber are bound to: to its thread and to their destructors, or to
+/// neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frames {
-    are_unwound: bool,
+    are_bound: bool,
 }
 
 impl Frames {
-    /// They are unwound, as by a panic, so that their values are dropped. Where a panic aborts, the
-    /// stack is kept for ever instead.
-    pub const UNWIND: Self = Self { are_unwound: true };
+    /// A fiber that has begun stays on its thread. One that is cancelled is unwound, as by a panic,
+    /// so that its values are dropped. Where a panic aborts, its stack is kept for ever instead.
+    pub const BOUND: Self = Self { are_bound: true };
 
-    /// They are forgotten: no value is dropped, and the stack is used again. For functions of C,
-    /// which cannot be unwound.
+    /// A fiber may go on in another thread. The frames of one that is cancelled are forgotten: no
+    /// value is dropped, and the stack is used again. For functions of C, which cannot be unwound.
     ///
     /// # Safety
     /// Whenever a fiber that is made with this is suspended, nothing outside its stack may refer to
-    /// its frames.
-    pub const unsafe fn discard() -> Self {
-        Self { are_unwound: false }
+    /// its frames, and they may not refer to what is of a thread.
+    pub const unsafe fn unbound() -> Self {
+        Self { are_bound: false }
+    }
+
+    /// Whether a fiber stays on the thread on which it has begun.
+    pub const fn are_bound(self) -> bool {
+        self.are_bound
     }
 }
 
@@ -140,27 +146,29 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
     /// Begins the function, or lets it go on, until it suspends itself or ends.
     ///
     /// # Panics
-    /// If it has ended, or has begun on another thread.
+    /// If it has ended, or is bound ([`Frames::BOUND`]) and has begun on another thread.
     pub fn resume(&mut self, context: &mut C) -> Step<Y, R> {
-        let here = thread_number();
-        if self.thread == 0 {
-            self.thread = here;
+        if self.frames.are_bound {
+            let here = thread_number();
+            if self.thread == 0 {
+                self.thread = here;
+            }
+            assert!(self.thread == here, "a fiber stays on the thread on which it began");
         }
-        assert!(self.thread == here, "a fiber stays on the thread on which it began");
         self.switch(Input::Go(context))
     }
 
     /// Ends a fiber that must not go on; returns its stack. Destructors on it have access to
-    /// `context`. [`Frames`] that are to be
-    /// unwound, but began on another thread or where a panic aborts, stay in use for ever: then
-    /// nothing is returned.
+    /// `context`. Those of a
+    /// bound fiber ([`Frames::BOUND`]) that began on another thread, or where a panic aborts, stay
+    /// in use for ever: then nothing is returned.
     pub fn cancel(mut self, context: &mut C) -> Option<Stack> {
         let coroutine = self.coroutine.as_mut()?;
         if !coroutine.started() {
             // Nobody but the function is on the stack: it drops what it captured.
             return self.unwind(context);
         }
-        if !self.frames.are_unwound {
+        if !self.frames.are_bound {
             return self.discard();
         }
         let can_unwind = cfg!(panic = "unwind") && self.thread == thread_number();
@@ -193,7 +201,7 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
 
     fn discard(&mut self) -> Option<Stack> {
         let mut coroutine = self.coroutine.take()?;
-        // SAFETY: by the promise of `Frames::discard` nothing refers to the frames.
+        // SAFETY: by the promise of `Frames::unbound` nothing refers to the frames.
         unsafe { coroutine.force_reset() };
         Some(coroutine.into_stack())
     }

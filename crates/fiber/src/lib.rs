@@ -11,7 +11,7 @@
 //! Who runs when, and what a fiber waits for, is not known here: that is crate `mars`.
 //!
 //! A fiber that has begun stays on its thread, since its frames may refer to variables of that
-//! thread. All unsafe code of tasks is here.
+//! thread, unless its maker promises that they do not ([`Frames`]). All unsafe code of tasks is here.
 
 #![expect(unsafe_code, reason = "stacks are memory that the compiler does not know")]
 
@@ -20,4 +20,4 @@ mod overflow;
 mod stack;
 
 pub use fiber::{Fiber, Frames, Step, Yielder};
-pub use stack::{Stack, Stacks};
+pub use stack::{Stack, StackMemory, Stacks};

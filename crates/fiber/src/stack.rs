@@ -11,8 +11,7 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use corosensei::stack::StackPointer;
 
@@ -21,23 +20,47 @@ use crate::overflow::{self, Guard};
 /// A pool of stacks of one size, of one thread.
 #[derive(Debug)]
 pub struct Stacks {
-    /// Distinguishes its stacks from those of other pools.
-    number: u64,
+    memory: Arc<StackMemory>,
+    free: Vec<Free>,
+    /// Number of stacks that were taken here, less those that were given here.
+    taken: isize,
+}
+
+/// Memory for the stacks of several threads, each of which has a pool: a stack that was taken from one
+/// may be given to another.
+#[derive(Debug)]
+pub struct StackMemory {
     /// Bytes of a stack without its guard page.
     size: usize,
     /// Bytes of its guard page.
     page: usize,
-    free: Vec<NonNull<u8>>,
-    chunks: Vec<Chunk>,
-    /// Number of stacks that are in use.
-    taken: usize,
+    shared: Mutex<SharedMemory>,
 }
+
+#[derive(Debug, Default)]
+struct SharedMemory {
+    chunks: Vec<Chunk>,
+    /// Stacks that a pool has too many of.
+    spare: Vec<Free>,
+    /// Number of stacks that are in use, of those whose pools have ended.
+    taken: isize,
+}
+
+/// The lowest byte of the guard page of a stack that is free.
+#[derive(Clone, Copy, Debug)]
+struct Free(NonNull<u8>);
+
+// SAFETY: nobody uses the memory, and it is of no thread.
+unsafe impl Send for Free {}
 
 #[derive(Debug)]
 struct Chunk {
     base: NonNull<u8>,
     length: usize,
 }
+
+// SAFETY: a mapping is of no thread.
+unsafe impl Send for Chunk {}
 
 /// A stack of a pool. [`Stacks::give`] gives it back; one that is dropped stays in use for ever.
 #[derive(Debug)]
@@ -46,69 +69,38 @@ pub struct Stack {
     base: NonNull<u8>,
     page: usize,
     size: usize,
-    pool: u64,
+    /// The address of its [`StackMemory`].
+    memory: usize,
 }
 
 // SAFETY: it is the only owner of its memory, which no thread-local state refers to.
 unsafe impl Send for Stack {}
 
-impl Stacks {
-    /// A pool of stacks of `size` bytes, rounded up to whole pages and at least one page of 4096
-    /// bytes. It takes memory only as stacks are taken. The thread that calls this handles their
-    /// overflows.
-    ///
-    /// # Errors
-    /// `ENOMEM` (mmap(2)).
-    pub fn new(size: usize) -> io::Result<Self> {
-        overflow::watch_thread()?;
+impl StackMemory {
+    /// Memory for stacks of `size` bytes, rounded up to whole pages and at least 4096. It takes memory
+    /// only as stacks are taken.
+    pub fn new(size: usize) -> Self {
         let page = page_size();
         let size = size.clamp(corosensei::stack::MIN_STACK_SIZE, MOST_SIZE).next_multiple_of(page);
-        let number = NUMBERS.fetch_add(1, Relaxed);
-        Ok(Self { number, size, page, free: Vec::new(), chunks: Vec::new(), taken: 0 })
+        Self { size, page, shared: Mutex::default() }
     }
 
-    /// Bytes of each stack.
-    pub const fn size(&self) -> usize {
-        self.size
+    fn lock(&self) -> MutexGuard<'_, SharedMemory> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A stack that nobody uses, possibly with data of an earlier user.
-    ///
-    /// # Errors
-    /// `ENOMEM` if there is no memory, or, before Linux 6.13, if the process has
-    /// `vm.max_map_count` mappings.
-    pub fn take(&mut self) -> io::Result<Stack> {
-        if self.free.is_empty() {
-            self.grow()?;
+    /// Stacks for a pool that has none, and of which `taken` are in use: spare ones, or new ones, as
+    /// many as there are, within bounds.
+    fn refill(&self, taken: isize, free: &mut Vec<Free>) -> io::Result<()> {
+        let mut shared = self.lock();
+        let from = shared.spare.len().saturating_sub(MOVED);
+        free.extend(shared.spare.drain(from..));
+        if !free.is_empty() {
+            return Ok(());
         }
-        let base = self.free.pop().ok_or(io::ErrorKind::OutOfMemory)?;
-        self.taken += 1;
-        Ok(Stack { base, page: self.page, size: self.size, pool: self.number })
-    }
-
-    /// Gives back a stack, for the next one who takes one. One of another pool is not used again.
-    pub fn give(&mut self, stack: Stack) {
-        if stack.pool == self.number {
-            self.taken -= 1;
-            self.free.push(stack.into_base());
-        }
-    }
-
-    /// The most bytes that any fiber has used of a stack, of those that are free now: how far
-    /// memory differs from zero.
-    pub fn high_water(&self) -> usize {
-        let stack = |base: &NonNull<u8>| {
-            let stack = Stack { base: *base, page: self.page, size: self.size, pool: self.number };
-            stack.high_water()
-        };
-        self.free.iter().map(stack).max().unwrap_or(0)
-    }
-
-    /// Maps more stacks: as many as there are, within bounds.
-    fn grow(&mut self) -> io::Result<()> {
         let stride = self.page + self.size;
         let most = (MOST_CHUNK / stride).clamp(FEWEST, MOST_STACKS);
-        let wanted = (self.taken + self.free.len()).clamp(FEWEST, most);
+        let wanted = usize::try_from(taken).unwrap_or(0).clamp(FEWEST, most);
         let chunk = Chunk::map(wanted * stride)?;
         let mut result = Ok(());
         // Those whose guard pages cannot be made are left out.
@@ -119,26 +111,98 @@ impl Stacks {
             if result.is_err() {
                 break;
             }
-            self.free.push(base);
+            free.push(Free(base));
         }
         // The first one of the chunk is used first.
-        let made = self.free.len();
-        self.free[..made].reverse();
-        self.chunks.push(chunk);
-        if self.free.is_empty() { result } else { Ok(()) }
+        free.reverse();
+        shared.chunks.push(chunk);
+        if free.is_empty() { result } else { Ok(()) }
     }
 }
 
-/// A pool whose stacks are all free gives its memory back; else that of stacks in use must stay.
-impl Drop for Stacks {
+/// Gives the memory back if all stacks are free; else that of those in use must stay.
+impl Drop for StackMemory {
     fn drop(&mut self) {
-        if self.taken > 0 {
+        let shared = self.shared.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if shared.taken != 0 {
             return;
         }
-        for chunk in &self.chunks {
+        for chunk in &shared.chunks {
             // SAFETY: the chunk is a mapping of this length, and none of its stacks is in use.
             unsafe { libc::munmap(chunk.base.as_ptr().cast(), chunk.length) };
         }
+    }
+}
+
+impl Stacks {
+    /// A pool of stacks of `size` bytes with memory of its own. The thread that calls this handles
+    /// their overflows.
+    ///
+    /// # Errors
+    /// `ENOMEM` (mmap(2)).
+    pub fn new(size: usize) -> io::Result<Self> {
+        Self::of(Arc::new(StackMemory::new(size)))
+    }
+
+    /// A pool of stacks in `memory`. The thread that calls this handles their overflows.
+    ///
+    /// # Errors
+    /// `ENOMEM` (mmap(2)).
+    pub fn of(memory: Arc<StackMemory>) -> io::Result<Self> {
+        overflow::watch_thread()?;
+        Ok(Self { memory, free: Vec::new(), taken: 0 })
+    }
+
+    /// Bytes of each stack.
+    pub fn size(&self) -> usize {
+        self.memory.size
+    }
+
+    /// A stack that nobody uses, possibly with data of an earlier user.
+    ///
+    /// # Errors
+    /// `ENOMEM` if there is no memory, or, before Linux 6.13, if the process has
+    /// `vm.max_map_count` mappings.
+    pub fn take(&mut self) -> io::Result<Stack> {
+        if self.free.is_empty() {
+            self.memory.refill(self.taken, &mut self.free)?;
+        }
+        let free = self.free.pop().ok_or(io::ErrorKind::OutOfMemory)?;
+        self.taken += 1;
+        Ok(self.stack(free))
+    }
+
+    /// Gives back a stack, for the next one who takes one. One of other memory is not used again.
+    pub fn give(&mut self, stack: Stack) {
+        if stack.memory != Arc::as_ptr(&self.memory).addr() {
+            return;
+        }
+        self.taken -= 1;
+        self.free.push(stack.into_free());
+        // Only a pool that is given more than it takes lets others have some.
+        if self.taken < 0 && self.free.len() >= 2 * MOVED {
+            self.memory.lock().spare.extend(self.free.drain(..MOVED));
+        }
+    }
+
+    /// The most bytes that any fiber has used of a stack, of those that are free here now: how far
+    /// memory differs from zero.
+    pub fn high_water(&self) -> usize {
+        self.free.iter().map(|free| self.stack(*free).high_water()).max().unwrap_or(0)
+    }
+
+    fn stack(&self, free: Free) -> Stack {
+        let (size, page) = (self.memory.size, self.memory.page);
+        Stack { base: free.0, page, size, memory: Arc::as_ptr(&self.memory).addr() }
+    }
+}
+
+/// Leaves what it has to others.
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        let mut shared = self.memory.lock();
+        shared.taken += self.taken;
+        shared.spare.append(&mut self.free);
     }
 }
 
@@ -176,8 +240,8 @@ impl Stack {
         self.size
     }
 
-    const fn into_base(self) -> NonNull<u8> {
-        self.base
+    const fn into_free(self) -> Free {
+        Free(self.base)
     }
 
     /// The guard page.
@@ -226,8 +290,6 @@ fn page_size() -> usize {
     usize::try_from(size).ok().and_then(NonZeroUsize::new).map_or(4096, NonZeroUsize::get)
 }
 
-static NUMBERS: AtomicU64 = AtomicU64::new(1);
-
 /// `include/uapi/asm-generic/mman-common.h`, from Linux 6.13.
 const MADV_GUARD_INSTALL: i32 = 102;
 /// Number of stacks that a chunk has at least, and at most.
@@ -235,5 +297,7 @@ const FEWEST: usize = 16;
 const MOST_STACKS: usize = 1 << 16;
 /// Bytes that a chunk takes at most of the address space, unless the fewest stacks take more.
 const MOST_CHUNK: usize = 1 << 30;
+/// Number of stacks that move between a pool and its memory at once.
+const MOVED: usize = 64;
 /// Bytes of the largest stack.
 const MOST_SIZE: usize = 1 << 30;

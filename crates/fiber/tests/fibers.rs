@@ -1,6 +1,6 @@
 //! Fibers as their users see them: order, values, ends, stacks and overflows.
 
-#![expect(unsafe_code, reason = "a discarded fiber is a promise of its maker")]
+#![expect(unsafe_code, reason = "an unbound fiber is a promise of its maker")]
 
 use std::process::Command;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn values_go_both_ways_and_the_stack_is_used_again() {
             }
             u64::from(sum) << 32
         };
-        let mut fiber = Fiber::new(stacks.take().expect("a stack"), Frames::UNWIND, body);
+        let mut fiber = Fiber::new(stacks.take().expect("a stack"), Frames::BOUND, body);
         for turn in 1..=10 {
             let Step::Suspended(sum) = fiber.resume(&mut 3) else { panic!("round {round}") };
             assert_eq!(sum, 3 * turn);
@@ -57,7 +57,7 @@ fn a_panic_ends_the_fiber_alone() {
         std::panic::resume_unwind(Box::new("its own"));
     };
     let mut fiber: Fiber<u32, u32, ()> =
-        Fiber::new(stacks.take().expect("a stack"), Frames::UNWIND, body);
+        Fiber::new(stacks.take().expect("a stack"), Frames::BOUND, body);
     assert!(matches!(fiber.resume(&mut 0), Step::Suspended(1)));
     let Step::Panicked(payload, stack) = fiber.resume(&mut 0) else { panic!("it panics") };
     assert_eq!(payload.downcast_ref::<&str>(), Some(&"its own"));
@@ -75,7 +75,7 @@ fn a_cancelled_fiber_drops_its_values() {
             unreachable!("it was cancelled");
         };
         let mut fiber: Fiber<u32, u32, ()> =
-            Fiber::new(stacks.take().expect("a stack"), Frames::UNWIND, body);
+            Fiber::new(stacks.take().expect("a stack"), Frames::BOUND, body);
         if begins {
             assert!(matches!(fiber.resume(&mut 0), Step::Suspended(1)));
         }
@@ -85,18 +85,24 @@ fn a_cancelled_fiber_drops_its_values() {
 }
 
 #[test]
-fn a_discarded_fiber_drops_nothing_and_frees_its_stack() {
+fn an_unbound_fiber_goes_on_elsewhere_and_is_discarded() {
     let (mut stacks, drops) = (stacks(), Arc::new(AtomicU32::new(0)));
     let captured = Arc::clone(&drops);
     let function = move |mut yielder: Counting| {
         let _own = Dropped(captured);
         yielder.suspend(1);
+        yielder.suspend(2);
     };
     // SAFETY: nothing refers to its frames.
-    let frames = unsafe { Frames::discard() };
+    let frames = unsafe { Frames::unbound() };
     let mut fiber: Fiber<u32, u32, ()> =
         Fiber::new(stacks.take().expect("a stack"), frames, function);
     assert!(matches!(fiber.resume(&mut 0), Step::Suspended(1)));
+    let elsewhere = std::thread::spawn(move || {
+        assert!(matches!(fiber.resume(&mut 0), Step::Suspended(2)));
+        fiber
+    });
+    let fiber = elsewhere.join().expect("no panic");
     stacks.give(fiber.cancel(&mut 0).expect("its stack"));
     assert_eq!(drops.load(SeqCst), 0);
 }
@@ -106,7 +112,7 @@ fn a_fiber_that_has_begun_does_not_go_on_elsewhere() {
     let mut stacks = stacks();
     let body = |mut yielder: Counting| yielder.suspend(1);
     let mut fiber: Fiber<u32, u32, ()> =
-        Fiber::new(stacks.take().expect("a stack"), Frames::UNWIND, body);
+        Fiber::new(stacks.take().expect("a stack"), Frames::BOUND, body);
     assert!(matches!(fiber.resume(&mut 0), Step::Suspended(1)));
     let elsewhere = std::thread::spawn(move || _ = fiber.resume(&mut 0));
     assert!(elsewhere.join().is_err());
@@ -122,7 +128,7 @@ fn a_hundred_thousand_guarded_stacks_are_alive_at_once_where_the_kernel_can() {
             yielder.suspend(1);
             *yielder.context()
         };
-        let mut fiber: Fiber<u32, u32, u32> = Fiber::new(stack, Frames::UNWIND, body);
+        let mut fiber: Fiber<u32, u32, u32> = Fiber::new(stack, Frames::BOUND, body);
         assert!(matches!(fiber.resume(&mut 0), Step::Suspended(1)));
         fibers.push(fiber);
     }
@@ -141,7 +147,7 @@ fn a_hundred_thousand_guarded_stacks_are_alive_at_once_where_the_kernel_can() {
 fn overflow() {
     let mut stacks = stacks();
     let body = |mut yielder: Counting| deepen(*yielder.context());
-    let mut fiber = Fiber::new(stacks.take().expect("a stack"), Frames::UNWIND, body);
+    let mut fiber = Fiber::new(stacks.take().expect("a stack"), Frames::BOUND, body);
     _ = fiber.resume(&mut 1);
 }
 

@@ -186,9 +186,8 @@ pub unsafe extern "C" fn mars_context_utilisation(
     share: *mut f64,
 ) -> i32 {
     // SAFETY: as promised.
-    let (mars, share) = match unsafe { (mars.as_ref(), share.as_mut()) } {
-        (Some(mars), Some(share)) => (mars, share),
-        _ => return Code::Null as i32,
+    let (Some(mars), Some(share)) = (unsafe { (mars.as_ref(), share.as_mut()) }) else {
+        return Code::Null as i32;
     };
     let all = mars.runtime.utilisation();
     let one = all.get(mpu as usize).ok_or(Code::Params);

@@ -17,15 +17,17 @@ pub(crate) struct Current<'a, 'b> {
 /// Runs `main` as that of `task`.
 pub(crate) fn run(task: &mut Task<'_>, facts: &TaskFacts, main: impl FnOnce() -> i32) -> i32 {
     let mut current = Current { task, facts };
-    CURRENT.set((&raw mut current).cast());
+    replace((&raw mut current).cast());
     let code = main();
-    CURRENT.set(null_mut());
+    replace(null_mut());
     code
 }
 
 /// Whether a task calls.
 pub(crate) fn is_task() -> bool {
-    !CURRENT.get().is_null()
+    let current = replace(null_mut());
+    replace(current);
+    !current.is_null()
 }
 
 /// Calls `act` with the task that calls. It may wait: other tasks run on the thread meanwhile.
@@ -44,15 +46,22 @@ pub(crate) fn with_facts<T>(read: impl FnOnce(&TaskFacts) -> T) -> Result<T, Cod
 }
 
 fn with<T>(act: impl FnOnce(&mut Current<'_, '_>) -> T) -> Result<T, Code> {
-    let current = CURRENT.replace(null_mut());
+    let current = replace(null_mut());
     if current.is_null() {
         return Err(Code::State);
     }
     // SAFETY: `run` has set it for as long as the task runs; it is null meanwhile, so that nobody
     // else makes a reference of it.
     let value = act(unsafe { &mut *current.cast::<Current<'_, '_>>() });
-    CURRENT.set(current);
+    replace(current);
     Ok(value)
+}
+
+/// Sets the task that runs on this thread; returns the one before. The thread may have changed
+/// since the last call, so that the address of its variable must not be kept.
+#[inline(never)]
+fn replace(current: *mut ()) -> *mut () {
+    CURRENT.replace(current)
 }
 
 thread_local! {

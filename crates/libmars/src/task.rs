@@ -124,8 +124,9 @@ fn create(
     let context = ptr::from_ref(mars).expose_provenance() as u64;
     let id = mars_task_id { mars_context_ea: context, workload_id: number, name: bytes };
     let facts = TaskFacts { id, has_name: !name.is_empty(), main };
-    // SAFETY: C must not let others use the stack of a task that is unscheduled while it waits.
-    let frames = unsafe { Frames::discard() };
+    // SAFETY: C must not let others use the stack of a task that is unscheduled while it waits, nor
+    // keep what is of a thread across a wait; nor does `current`.
+    let frames = unsafe { Frames::unbound() };
     let mut program = Program::new(move |task| begin(task, &facts)).frames(frames);
     if is_run_complete {
         program = program.run_complete();

@@ -97,7 +97,6 @@ fn run(program: &str) {
         let said = String::from_utf8_lossy(&output.stdout);
         let is_passed = output.status.success() && said.contains("PASS: ");
         assert!(is_passed, "{}: {}", file.display(), text(&output));
-        println!("{said}");
     }
 }
 

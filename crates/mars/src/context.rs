@@ -118,6 +118,7 @@ impl Builder {
                 sleep_state: crate::sleep_state::SleepState::default(),
                 wake: EventFd::new()?,
                 account: Account::new(&names),
+                settled: crate::atomic::AtomicU32::new(0),
             })
         };
         let shared = Shared {

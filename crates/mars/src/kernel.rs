@@ -24,7 +24,7 @@ use crate::mpu::Core;
 use crate::ready::{NONE, Ready};
 use crate::shared::{Shared, Unit, drop_quietly};
 use crate::sleep_state::SleepOn;
-use crate::table::state;
+use crate::table::{Body, state};
 use crate::time::Time;
 use crate::waiter::Ticket;
 use crate::wake_latency::WakeLatency;
@@ -44,6 +44,8 @@ pub(crate) struct Kernel {
     watched: usize,
     /// Turns since the last poll of the descriptors.
     unpolled: u32,
+    /// How often it has left the shared queue to another MPU, in succession.
+    left: u32,
     /// Turns since the last accounting.
     unaccounted: u64,
     /// Time of the last accounting.
@@ -90,6 +92,7 @@ impl Kernel {
             events: Some(Events::with_capacity(MOST_EVENTS)),
             watched: 0,
             unpolled: 0,
+            left: 0,
             unaccounted: 0,
             accounted: now,
             kind: 0,
@@ -155,7 +158,7 @@ impl Kernel {
 
     /// The slot of the workload to run next.
     fn fetch(&mut self) -> Option<u32> {
-        while self.pulls() {
+        while self.pulls() && !self.leaves_it() {
             let shared = &self.core.shared;
             let Some(id) = shared.queue.pull(&shared.table) else { break };
             if let Some(slot) = self.admit(id) {
@@ -180,6 +183,20 @@ impl Kernel {
         }
     }
 
+    /// Whether to leave what is in the shared queue to an MPU that sleeps and has fewer workloads
+    /// that stay there: what begins here may have to stay too. That MPU was woken when it came; if
+    /// it takes too long, this one pulls after all.
+    fn leaves_it(&mut self) -> bool {
+        let units = &self.core.shared.units;
+        let settled = self.unit().settled.load(Relaxed);
+        let is_left = settled > 1
+            && self.left < MOST_LEFT
+            && self.core.shared.idle.load(Relaxed) > 0
+            && units.iter().any(|unit| settled >= 2 * (unit.settled.load(Relaxed) + 1));
+        self.left = if is_left { self.left + 1 } else { 0 };
+        is_left
+    }
+
     /// Moves the next workload to the shared queue if another MPU is idle.
     fn donate(&mut self) {
         if self.core.shared.idle.load(Relaxed) > 0
@@ -198,13 +215,17 @@ impl Kernel {
         let record = shared.table.record(id);
         let is_wanted = record.state.load(Acquire) & state::UNSCHEDULED == 0;
         let mut cell = record.cell.lock().unwrap_or_else(PoisonError::into_inner);
-        // An owner that leaked a `Scheduling` has the body: the workload cannot run.
-        let body = if is_wanted { cell.take() } else { None };
+        let body = cell.take();
         drop(cell);
+        // An owner that leaked a `Scheduling` has the body: the workload cannot run.
         let Some(body) = body else {
             shared.conclude(id, Ending::Unscheduled);
             return None;
         };
+        if !is_wanted {
+            self.refuse(id, body);
+            return None;
+        }
         let (priority, pinned) = (record.priority.load(Relaxed), record.pinned.load(Relaxed));
         let kind = record.kind.load(Relaxed).into();
         let slot = self.locals.insert(Local::new(id, body, kind, priority, pinned));
@@ -212,6 +233,13 @@ impl Kernel {
         #[expect(clippy::cast_possible_truncation, reason = "there are no 2^32 CPUs")]
         record.home.store(self.core.index as u32, Release);
         Some(slot)
+    }
+
+    /// Ends a workload that was unscheduled while no MPU had it.
+    fn refuse(&mut self, id: u32, mut body: Body) {
+        let kind = usize::from(self.core.shared.table.record(id).kind.load(Relaxed));
+        self.let_go(id, kind, &mut body);
+        self.core.shared.end(id, body, Ending::Unscheduled);
     }
 
     /// Runs one turn of a workload.
@@ -237,7 +265,8 @@ impl Kernel {
         let local = self.locals.at(slot);
         local.watched += std::mem::take(&mut self.core.watched);
         if std::mem::take(&mut self.core.stays) {
-            local.pin();
+            local.settle();
+            self.unit().settled.fetch_add(1, Relaxed);
         }
         match next {
             Next::Yield => {
@@ -345,9 +374,12 @@ impl Kernel {
         self.wheel.cancel(slot, &mut self.locals);
         let mut local = self.locals.remove(slot);
         if ending == Ending::Unscheduled {
-            self.let_go(&mut local);
+            self.let_go(local.id, local.kind, &mut local.body);
         }
         self.watched -= local.counted as usize;
+        if local.is_settled {
+            self.unit().settled.fetch_sub(1, Relaxed);
+        }
         let record = self.core.shared.table.record(local.id);
         let is_alone = record.state.load(Acquire) == state::BUSY | state::ABANDONED;
         if !is_alone || ending != Ending::Finished || self.core.spare.len() >= MOST_SPARE {
@@ -361,11 +393,11 @@ impl Kernel {
     }
 
     /// Lets an unscheduled workload give back what it has of this MPU.
-    fn let_go(&mut self, local: &mut Local) {
-        let (module, core) = (&mut *self.modules[local.kind], &mut self.core);
-        core.id = local.id;
+    fn let_go(&mut self, id: u32, kind: usize, body: &mut Body) {
+        let (module, core) = (&mut *self.modules[kind], &mut self.core);
+        core.id = id;
         // Whatever it does, it leaves; a panic is of no use to anybody.
-        _ = catch_unwind(AssertUnwindSafe(|| local.body.unscheduled(module, core)));
+        _ = catch_unwind(AssertUnwindSafe(|| body.unscheduled(module, core)));
     }
 
     /// Makes the workloads ready that were spawned in the last turn.
@@ -586,7 +618,7 @@ impl Drop for Kernel {
     fn drop(&mut self) {
         let locals: Vec<_> = self.locals.drain().collect();
         for mut local in locals {
-            self.let_go(&mut local);
+            self.let_go(local.id, local.kind, &mut local.body);
             let wait_token = &self.core.shared.table.record(local.id).wait_token;
             // No object is to let it go on any more.
             wait_token.waiting().map(|token| wait_token.claim(token));
@@ -604,5 +636,7 @@ const MOST_SPARE: usize = 1024;
 const TURNS_BETWEEN_POLLS: u32 = 16;
 /// A spinning MPU reads the clock about 30 million times per second.
 const LOOKS_BETWEEN_POLLS: u32 = 64;
+/// Some tens of microseconds, in which a thread that is woken begins to run.
+const MOST_LEFT: u32 = 256;
 /// Deadlines may be late by that many turns of workloads that do not read the clock.
 const TURNS_BETWEEN_CLOCKS: u64 = 8;

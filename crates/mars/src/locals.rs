@@ -29,6 +29,8 @@ pub(crate) struct Local {
     pub(crate) ending: Option<Ending>,
     /// It runs only on this MPU.
     pinned: bool,
+    /// It has asked to stay here.
+    pub(crate) is_settled: bool,
     /// Number of descriptors that it watches, and how many of them the MPU has counted.
     pub(crate) watched: u32,
     pub(crate) counted: u32,
@@ -68,6 +70,7 @@ impl Local {
             pending_wake: None,
             ending: None,
             pinned,
+            is_settled: false,
             watched: 0,
             counted: 0,
             node: Node::default(),
@@ -85,9 +88,10 @@ impl Local {
         self.pinned || self.watched > 0 || self.pending_wake.is_some()
     }
 
-    /// Binds it to this MPU.
-    pub(crate) const fn pin(&mut self) {
+    /// Binds it to this MPU, as it has something there.
+    pub(crate) const fn settle(&mut self) {
         self.pinned = true;
+        self.is_settled = true;
     }
 
     pub(crate) fn run(&mut self, module: &mut dyn Any, core: &mut Core) -> Next {

@@ -44,6 +44,8 @@ pub(crate) struct Unit {
     /// Wakes it from epoll_wait(2).
     pub(crate) wake: EventFd,
     pub(crate) account: Account,
+    /// Number of workloads that stay here ([`Mpu::stay`](crate::Mpu::stay)).
+    pub(crate) settled: AtomicU32,
 }
 
 impl Unit {

@@ -32,7 +32,7 @@ type Main = dyn Fn(&mut Task<'_>) -> i32 + Send + Sync;
 impl Program {
     /// A function that is called each time that its task is scheduled; it returns the exit code.
     pub fn new(main: impl Fn(&mut Task<'_>) -> i32 + Send + Sync + 'static) -> Self {
-        Self { main: Arc::new(main), frames: Frames::UNWIND, is_run_complete: false }
+        Self { main: Arc::new(main), frames: Frames::BOUND, is_run_complete: false }
     }
 
     /// A function that never waits (run-complete): whatever would have to, fails with
@@ -43,7 +43,8 @@ impl Program {
         self
     }
 
-    /// Sets what becomes of the frames of a task that is unscheduled while it waits.
+    /// Sets whether the task stays on the MPU on which it begins, and what becomes of its frames if it
+    /// is unscheduled while it waits.
     #[must_use]
     pub const fn frames(mut self, frames: Frames) -> Self {
         self.frames = frames;
@@ -92,8 +93,8 @@ pub struct Exit {
 /// # }
 /// ```
 ///
-/// A task stays on the MPU on which it begins. Its stack comes from a pool of that MPU
-/// ([`TaskStacks`]), has a guard page, and is used again when the task has ended.
+/// A task stays on the MPU on which it begins, unless its program is unbound ([`Frames`]). Its stack
+/// comes from a pool ([`TaskStacks`]), has a guard page, and is used again when the task has ended.
 #[derive(Debug)]
 pub struct TaskHandle {
     handle: Handle<TaskBody>,
@@ -167,7 +168,7 @@ impl TaskHandle {
     /// Ends the task with `code`. If it is ready or waits, it does not go on; if it runs, it ends
     /// when it next waits or yields. Returns false, and does nothing, if it has finished.
     ///
-    /// What a waiting task has on its stack is dropped, as by a panic ([`Frames::UNWIND`]).
+    /// What a waiting task has on its stack is dropped, as by a panic ([`Frames::BOUND`]).
     pub fn unschedule(&self, code: i32) -> bool {
         let _one = self.scheduling.lock().unwrap_or_else(PoisonError::into_inner);
         if self.handle.try_wait().is_some() {

@@ -486,3 +486,26 @@ fn a_peek_leaves_the_entry_and_wakes_who_waits_after_it() {
         assert_eq!(pops.wait(), finished(i32::from(value)));
     }
 }
+
+#[test]
+fn tasks_that_wait_are_spread_over_the_mpus() {
+    let context = context(2);
+    let barrier = Arc::new(Barrier::new(&context, 40));
+    let tasks: Vec<_> = (0..40)
+        .map(|_| {
+            let barrier = Arc::clone(&barrier);
+            task(&context, move |task| {
+                task.block(|mpu| barrier.notify(mpu)).expect("a stack");
+                task.block(|mpu| barrier.wait(mpu)).expect("a stack");
+                i32::try_from(task.mpu_index()).expect("small")
+            })
+        })
+        .collect();
+    let mut on_second = 0;
+    for _ in 0..20 {
+        tasks.iter().for_each(begin);
+        on_second += tasks.iter().map(|task| task.wait().code).sum::<i32>();
+    }
+    // On busy CPUs a thread may wake too late for its share.
+    assert!((1..40 * 20).contains(&on_second), "{on_second} of 800 on the second MPU");
+}

@@ -60,7 +60,9 @@ impl Workload for TaskBody {
     fn run(&mut self, mpu: &mut Mpu<'_, TaskModule>) -> Next {
         if self.fiber.0.is_none() {
             self.fiber.0 = Some(self.fiber(mpu.module));
-            mpu.stay();
+            if self.facts.program.frames.are_bound() {
+                mpu.stay();
+            }
         }
         let (next, code) = self.fiber.turn(mpu);
         if let Some(code) = code {
@@ -89,7 +91,7 @@ impl<F: FnOnce(&mut Task<'_>) + Send + 'static> Workload for OneTask<F> {
                 main(&mut Task::new(yielder, "", Args::default(), true));
                 0
             };
-            self.fiber.0 = Some(Fiber::new(mpu.module.take(), Frames::UNWIND, function));
+            self.fiber.0 = Some(Fiber::new(mpu.module.take(), Frames::BOUND, function));
             mpu.stay();
         }
         self.fiber.turn(mpu).0

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fiber::{Stack, Stacks};
+use fiber::{Stack, StackMemory, Stacks};
 
 use crate::context::Builder;
 use crate::workload::Module;
@@ -14,6 +14,7 @@ use crate::workload::Module;
 #[derive(Clone, Debug)]
 pub struct TaskStacks {
     bytes: usize,
+    memory: Arc<StackMemory>,
     high_water: Arc<AtomicUsize>,
 }
 
@@ -37,7 +38,8 @@ impl TaskStacks {
     /// Stacks of `bytes` bytes, rounded up to pages, each beside a guard page. Physical memory is
     /// used page by page as tasks use it, at least one page for a task that has begun.
     pub fn new(bytes: usize) -> Self {
-        Self { bytes, high_water: Arc::default() }
+        let memory = Arc::new(StackMemory::new(bytes));
+        Self { bytes, memory, high_water: Arc::default() }
     }
 
     /// What tasks have used of their stacks. An MPU adds what it knows when it stops; those of
@@ -68,7 +70,7 @@ impl Module for TaskModule {
 
 impl TaskModule {
     fn new(settings: TaskStacks) -> io::Result<Self> {
-        Ok(Self { pool: Stacks::new(settings.bytes)?, settings })
+        Ok(Self { pool: Stacks::of(Arc::clone(&settings.memory))?, settings })
     }
 
     /// A stack for a task that begins.
