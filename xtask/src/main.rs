@@ -17,6 +17,7 @@ mod faults;
 mod fuzz;
 mod generated;
 mod hosts;
+mod mars;
 mod messages;
 mod models;
 mod output;
@@ -73,6 +74,7 @@ enum Task {
     Exports(exports::Exports),
     Faults(faults::Faults),
     Fuzz(fuzz::Fuzz),
+    Mars(mars::Mars),
     Messages(messages::Messages),
     Models(models::Models),
     Picture(picture::Picture),
@@ -100,6 +102,7 @@ impl Task {
             Self::Exports(task) => task.run(),
             Self::Faults(task) => task.run(),
             Self::Fuzz(task) => task.run(),
+            Self::Mars(task) => task.run(),
             Self::Messages(task) => task.run(),
             Self::Models(task) => task.run(),
             Self::Picture(task) => task.run(),

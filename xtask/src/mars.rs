@@ -1,0 +1,102 @@
+//! `mars`: installs the library for C.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+
+use crate::command;
+use crate::workspace::Workspace;
+
+/// The runtime as a library for C
+#[derive(Debug, Args)]
+pub(crate) struct Mars {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Builds libmars and installs it with its headers and its file for pkg-config
+    Install {
+        /// Where to: DIR/include, DIR/lib, DIR/lib/pkgconfig
+        #[arg(long, value_name = "DIR", default_value = "/usr/local")]
+        prefix: PathBuf,
+    },
+}
+
+impl Mars {
+    pub(crate) fn run(self) -> Result<String> {
+        let Action::Install { prefix } = self.action;
+        let workspace = Workspace::find()?;
+        let words = ["build", "--release", "--package", "linerate-libmars"];
+        command::run(command::cargo(words).current_dir(&workspace.root))?;
+        // The file for pkg-config names it, wherever that is read.
+        let prefix = std::path::absolute(&prefix)?;
+        let (include, lib) = (prefix.join("include"), prefix.join("lib"));
+        copy_tree(&workspace.root.join("crates/libmars/include"), &include)?;
+        for library in ["libmars.a", "libmars.so"] {
+            copy(&workspace.target.join("release").join(library), &lib.join(library))?;
+        }
+        let description = lib.join("pkgconfig/mars.pc");
+        write(&description, &pkg_config(&prefix))?;
+        Ok(format!("mars: installed to {}", prefix.display()))
+    }
+}
+
+/// The file for pkg-config. Task programs have a folder of headers before that of all.
+fn pkg_config(prefix: &Path) -> String {
+    format!(
+        "prefix={}\n\
+         libdir=${{prefix}}/lib\n\
+         includedir=${{prefix}}/include\n\
+         taskcflags=-I${{includedir}}/mars-task -I${{includedir}}\n\
+         \n\
+         Name: mars\n\
+         Description: Tasks and their synchronisation as in MARS 1.1.5, on ordinary CPUs\n\
+         Version: 1.1.5\n\
+         Cflags: -I${{includedir}}\n\
+         Libs: -L${{libdir}} -lmars\n\
+         Libs.private: -lpthread -ldl -lm\n",
+        prefix.display()
+    )
+}
+
+fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+    let entries = fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy_tree(&path, &target)?;
+        } else {
+            copy(&path, &target)?;
+        }
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let bytes = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
+    write(to, &bytes)
+}
+
+fn write(to: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    let folder = to.parent().unwrap_or(to);
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(to, bytes))
+        .with_context(|| format!("cannot write {}", to.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_for_pkg_config_names_the_prefix_and_its_folders() {
+        let text = pkg_config(Path::new("/opt/mars"));
+        assert!(text.starts_with("prefix=/opt/mars\nlibdir=${prefix}/lib\n"));
+        assert!(text.contains("\nLibs: -L${libdir} -lmars\n"));
+    }
+}
