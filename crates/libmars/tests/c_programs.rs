@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+const FLAGS: [&str; 6] = ["-std=gnu99", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"];
 const COMPILERS: [(&str, Library); 2] = [("gcc", Library::Static), ("clang", Library::Shared)];
 
 #[test]
@@ -86,6 +87,20 @@ fn run_complete_tasks_cannot_wait() {
     run("mix");
 }
 
+#[test]
+fn the_program_of_the_readme_says_hello() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(readme).expect("the file of the crate");
+    let code = readme.split("```c\n").nth(1).and_then(|rest| rest.split("```").next());
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme.c");
+    std::fs::write(&source, code.expect("a program")).expect("a folder that can be written");
+    let (compiler, library) = COMPILERS[0];
+    let program = link("readme", compiler, library, &source, None);
+    let output = Command::new(program).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.starts_with("hello from MPU "), "{}", text(&output));
+}
+
 /// Compiles a program with each compiler, links it with a library, and runs it.
 fn run(program: &str) {
     let compilers: Vec<_> = COMPILERS.iter().filter(|(name, _)| is_installed(name)).collect();
@@ -112,28 +127,37 @@ enum Library {
 
 /// The path of the program.
 fn compile(name: &str, compiler: &str, library: Library) -> PathBuf {
-    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (sources, include) = (crate_folder.join("programs"), crate_folder.join("include"));
-    let built = built();
-    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{compiler}-{library:?}"));
-    let flags = ["-std=gnu99", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"];
-    let mut linked = Vec::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources = folder.join("programs");
     // The source of a task that is its own program: `get` and `put` are there, and its main
     // function has the name by which the program is registered.
     let task = sources.join(format!("{name}_task.c"));
-    if task.exists() {
-        let object = to.with_extension("o");
+    let object = task.exists().then(|| {
+        let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{compiler}.o"));
+        let include = folder.join("include");
         let mut command = Command::new(compiler);
-        command.args(flags).arg("-I").arg(include.join("mars-task")).arg("-I").arg(&include);
+        command.args(FLAGS).arg("-I").arg(include.join("mars-task")).arg("-I").arg(&include);
         command.arg(format!("-Dmars_task_main={name}_main")).arg("-c").arg(&task);
         succeed(command.arg("-o").arg(&object));
-        linked.push(object);
-    }
+        object
+    });
+    link(name, compiler, library, &sources.join(format!("{name}.c")), object)
+}
+
+fn link(
+    name: &str,
+    compiler: &str,
+    library: Library,
+    source: &Path,
+    object: Option<PathBuf>,
+) -> PathBuf {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{compiler}"));
     let mut command = Command::new(compiler);
-    command.args(flags).arg("-I").arg(&include).arg(sources.join(format!("{name}.c"))).args(linked);
+    command.args(FLAGS).arg("-I").arg(&include).arg(source).args(object);
     match library {
-        Library::Static => command.arg(built.join("libmars.a")).arg("-ldl"),
-        Library::Shared => command.arg("-L").arg(&built).arg("-lmars"),
+        Library::Static => command.arg(built().join("libmars.a")).arg("-ldl"),
+        Library::Shared => command.arg("-L").arg(built()).arg("-lmars"),
     };
     succeed(command.arg("-lm").arg("-o").arg(&to));
     to

@@ -99,6 +99,11 @@ pub use {
     workload::{Ending, Module, Next, Placement, Priority, Wait, Workload},
 };
 
+/// Its code is tested.
+#[cfg(all(doctest, feature = "tasks"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(all(feature = "tasks", not(loom)))]
 pub use {
     fiber::Frames,
