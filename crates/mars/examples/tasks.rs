@@ -16,7 +16,7 @@ use linerate_mars::{
 fn main() -> std::io::Result<()> {
     let stacks = TaskStacks::default();
     let context = Builder::new(2).tasks(stacks.clone()).start()?;
-    let programs: [(&str, fn(&Context) -> bool); 7] = [
+    let programs: [(&str, Check); 7] = [
         ("hello: a task is scheduled 1,000 times", hello),
         ("barrier: 40 tasks meet 100 times on 2 MPUs", barrier),
         ("semaphore: 100 tasks count one by one", semaphore),
@@ -35,6 +35,9 @@ fn main() -> std::io::Result<()> {
     println!("stacks: {} of {} bytes used", stacks.used().high_water, stacks.used().size);
     Ok(())
 }
+
+/// A program; whether it did what it should.
+type Check = fn(&Context) -> bool;
 
 /// Runs a task of each program at once; whether all returned 0.
 fn run(context: &Context, programs: Vec<Program>) -> bool {
