@@ -259,6 +259,7 @@ impl<C: 'static, Y: 'static> Yielder<'_, C, Y> {
 struct Cancelled;
 
 /// A number that no other thread of the process has or had.
+#[inline]
 fn thread_number() -> u64 {
     NUMBER.with(|number| {
         if number.get() == 0 {

@@ -19,6 +19,7 @@ pub(crate) struct Guard {
 impl Guard {
     /// Takes this for the guard page of the stack on which this thread runs; returns the one
     /// before.
+    #[inline]
     pub(crate) fn enter(self) -> Self {
         CURRENT.replace(self)
     }

@@ -250,6 +250,14 @@ impl Stack {
         Guard { begin, end: begin + self.page }
     }
 
+    /// Bytes at the top that are left out, so that the first lines of neighbouring stacks are not in
+    /// the same set of a cache.
+    fn colour(&self) -> usize {
+        let number = self.base.addr().get() / (self.page + self.size);
+        let is_large = self.size >= 2 * corosensei::stack::MIN_STACK_SIZE;
+        if is_large { number % COLOURS * LINE } else { 0 }
+    }
+
     /// The most bytes that were used: how far memory differs from zero.
     fn high_water(&self) -> usize {
         let begin = self.base.addr().get() + self.page;
@@ -273,10 +281,10 @@ impl Stack {
 }
 
 // SAFETY: the stack has a guard page, at least `MIN_STACK_SIZE` bytes above it, and is aligned to a
-// page.
+// line.
 unsafe impl corosensei::stack::Stack for Stack {
     fn base(&self) -> StackPointer {
-        self.base.addr().saturating_add(self.page + self.size)
+        self.base.addr().saturating_add(self.page + self.size - self.colour())
     }
 
     fn limit(&self) -> StackPointer {
@@ -297,6 +305,9 @@ const FEWEST: usize = 16;
 const MOST_STACKS: usize = 1 << 16;
 /// Bytes that a chunk takes at most of the address space, unless the fewest stacks take more.
 const MOST_CHUNK: usize = 1 << 30;
+/// Bytes of a line of most caches, and number of lines by which stacks differ.
+const LINE: usize = 64;
+const COLOURS: usize = 16;
 /// Number of stacks that move between a pool and its memory at once.
 const MOVED: usize = 64;
 /// Bytes of the largest stack.

@@ -3,13 +3,13 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::available_parallelism;
 
 use runtime::{Builder, TaskStacks};
 
 use crate::code::{Code, require, returned};
-use crate::task::CreatedTask;
+use crate::table::Tasks;
 
 /// A context, which C knows by its address.
 pub struct mars_context {
@@ -17,41 +17,6 @@ pub struct mars_context {
     pub(crate) tasks: RwLock<Tasks>,
     /// Whether it is that of the process.
     is_shared: bool,
-}
-
-/// The tasks of a context by their numbers.
-#[derive(Default)]
-pub(crate) struct Tasks {
-    slots: Vec<Option<Arc<CreatedTask>>>,
-    /// Numbers of tasks that were destroyed.
-    free: Vec<u16>,
-}
-
-impl Tasks {
-    /// The number of the task that is added next.
-    pub(crate) fn next(&self) -> Result<u16, Code> {
-        let fresh = || u16::try_from(self.slots.len()).ok().filter(|number| *number < u16::MAX);
-        self.free.last().copied().or_else(fresh).ok_or(Code::Limit)
-    }
-
-    /// Adds a task, whose number is [`Self::next`].
-    pub(crate) fn add(&mut self, task: CreatedTask) {
-        let task = Some(Arc::new(task));
-        match self.free.pop() {
-            Some(number) => self.slots[usize::from(number)] = task,
-            None => self.slots.push(task),
-        }
-    }
-
-    pub(crate) fn get(&self, number: u16) -> Option<&Arc<CreatedTask>> {
-        self.slots.get(usize::from(number))?.as_ref()
-    }
-
-    pub(crate) fn remove(&mut self, number: u16) {
-        if self.slots[usize::from(number)].take().is_some() {
-            self.free.push(number);
-        }
-    }
 }
 
 /// The context of the process, and how many have created it.
@@ -78,7 +43,7 @@ impl mars_context {
 
     fn has_tasks(&self) -> bool {
         let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
-        tasks.slots.iter().any(Option::is_some)
+        !tasks.is_empty()
     }
 }
 

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use runtime::{Task, TaskError};
 
 use crate::code::Code;
-use crate::task::TaskFacts;
+use crate::table::TaskFacts;
 
 /// The task that runs on a thread.
 pub(crate) struct Current<'a, 'b> {

@@ -27,4 +27,5 @@ mod object;
 pub mod queue;
 pub mod semaphore;
 pub mod signal;
+pub mod table;
 pub mod task;

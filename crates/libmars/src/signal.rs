@@ -2,7 +2,8 @@
 
 use crate::code::{Code, require, returned};
 use crate::current;
-use crate::task::{find, mars_task_id};
+use crate::table::mars_task_id;
+use crate::task::find;
 
 /// Sends a task a signal.
 ///

@@ -10,23 +10,7 @@ use crate::base::{mars_get_ticks, pointer};
 use crate::code::{Code, require, returned};
 use crate::context::mars_context;
 use crate::current;
-
-/// The id of a task, which may be copied.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct mars_task_id {
-    /// The address of its context; 0: no task.
-    pub mars_context_ea: u64,
-    /// Its number in the context.
-    pub workload_id: u16,
-    /// Its name, which ends with a zero.
-    pub name: [u8; 22],
-}
-
-/// Arguments of a task. C may read and write them in any width.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct mars_task_args(pub [u64; 4]);
+use crate::table::{CreatedTask, Main, TaskFacts, mars_task_args, mars_task_id};
 
 /// Arguments of a function of the host that a task calls, and its reply.
 #[derive(Clone, Copy, Default)]
@@ -42,20 +26,7 @@ struct mars_task_image {
     main: Option<Main>,
 }
 
-type Main = extern "C" fn(*const mars_task_args) -> i32;
 type Callback = extern "C" fn(*const mars_callback_args, *mut mars_callback_args) -> i32;
-
-/// What a task knows of itself.
-pub(crate) struct TaskFacts {
-    id: mars_task_id,
-    has_name: bool,
-    main: Main,
-}
-
-/// A task that exists.
-pub(crate) struct CreatedTask {
-    handle: TaskHandle,
-}
 
 /// Creates a task of the program at `elf_image`. It is finished until it is scheduled.
 ///

@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use fiber::{Fiber, Frames, Step, Yielder};
 
+use crate::context::Workloads;
 use crate::mpu::{Core, Mpu};
 use crate::task::running::{Task, TaskFiber, TaskNext};
 use crate::task::stacks::TaskModule;
 use crate::task::{Args, Facts};
-use crate::workload::{Next, Workload};
+use crate::workload::{Next, Placement, Priority, Workload};
 
 /// A task that has a handle, and may be scheduled again.
 #[derive(Debug)]
@@ -99,6 +100,30 @@ impl<F: FnOnce(&mut Task<'_>) + Send + 'static> Workload for OneTask<F> {
 
     fn unscheduled(&mut self, mpu: &mut Mpu<'_, TaskModule>) {
         self.fiber.cancel(mpu);
+    }
+}
+
+impl Task<'_> {
+    /// Adds a task that runs once, and schedules it: on this MPU, unless another one is idle.
+    pub fn spawn(&mut self, priority: Priority, main: impl FnOnce(&mut Task<'_>) + Send + 'static) {
+        let (module, core) = (&mut (), self.core());
+        Mpu { module, core }.spawn(OneTask::new(main), priority);
+    }
+}
+
+impl Workloads {
+    /// Adds a task that runs once, and schedules it with `priority` on the MPUs of `placement`. It
+    /// has no handle.
+    ///
+    /// # Panics
+    /// If the context has no stacks ([`Builder::tasks`](crate::Builder::tasks)), or no such MPU.
+    pub fn spawn_task(
+        &self,
+        priority: Priority,
+        placement: Placement,
+        main: impl FnOnce(&mut Task<'_>) + Send + 'static,
+    ) {
+        self.spawn(OneTask::new(main), priority, placement);
     }
 }
 

@@ -9,10 +9,9 @@ use fiber::{Fiber, Yielder};
 use crate::context::Workloads;
 use crate::mpu::{Core, Mpu};
 use crate::object::{Queue, Semaphore};
-use crate::task::body::OneTask;
 use crate::task::{Args, Exit, TaskHandle};
 use crate::time::Time;
-use crate::workload::{Next, Placement, Priority, Wait};
+use crate::workload::{Next, Wait};
 
 /// The fiber of a task. It suspends itself with what its MPU is to do, and its exit code if that is
 /// to finish it.
@@ -72,17 +71,17 @@ impl<'a> Task<'a> {
 
     /// The number of its MPU (worker thread) in the context, from 0.
     pub const fn mpu_index(&mut self) -> usize {
-        self.yielder.context().index
+        self.core().index
     }
 
     /// The time of `CLOCK_MONOTONIC`.
     pub fn clock(&mut self) -> Time {
-        self.yielder.context().read_clock()
+        self.core().read_clock()
     }
 
     /// A handle to the workloads of its context, by which more can be added.
     pub fn workloads(&mut self) -> Workloads {
-        Workloads::new(Arc::clone(&self.yielder.context().shared))
+        Workloads::new(Arc::clone(&self.core().shared))
     }
 
     /// Waits as `attempt` demands, which asks an object: `|mpu| semaphore.acquire(mpu)`. It is
@@ -96,7 +95,7 @@ impl<'a> Task<'a> {
     ) -> Result<T, TaskError> {
         self.check()?;
         loop {
-            let (module, core) = (&mut (), self.yielder.context());
+            let (module, core) = (&mut (), self.core());
             match attempt(&mut Mpu { module, core }) {
                 Ok(value) => return Ok(value),
                 Err(wait) => self.yielder.suspend((Next::Stalled(wait), 0)),
@@ -157,14 +156,8 @@ impl<'a> Task<'a> {
 
     /// Takes the signal that was sent to this task, without waiting; false if none was.
     pub fn try_signal(&mut self) -> bool {
-        let (module, core) = (&mut (), self.yielder.context());
+        let (module, core) = (&mut (), self.core());
         Mpu { module, core }.signalled()
-    }
-
-    /// Adds a task that runs once, and schedules it: on this MPU, unless another one is idle.
-    pub fn spawn(&mut self, priority: Priority, main: impl FnOnce(&mut Task<'_>) + Send + 'static) {
-        let (module, core) = (&mut (), self.yielder.context());
-        Mpu { module, core }.spawn(OneTask::new(main), priority);
     }
 
     /// Calls `function` on a thread of the host, where it may block, and waits for what it returns;
@@ -181,7 +174,7 @@ impl<'a> Task<'a> {
         function: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, TaskError> {
         self.check()?;
-        let shared = Arc::clone(&self.yielder.context().shared);
+        let shared = Arc::clone(&self.core().shared);
         let answer = Arc::new(Answer {
             value: Mutex::new(None),
             has_come: Semaphore::new(&Workloads::new(Arc::clone(&shared)), 0),
@@ -205,6 +198,11 @@ impl<'a> Task<'a> {
         unreachable!("a task that has finished is not resumed")
     }
 
+    /// Its MPU.
+    pub(super) const fn core(&mut self) -> &mut Core {
+        self.yielder.context()
+    }
+
     fn check(&self) -> Result<(), TaskError> {
         if !self.may_wait {
             Err(TaskError::RunComplete)
@@ -220,20 +218,4 @@ impl<'a> Task<'a> {
 struct Answer<R> {
     value: Mutex<Option<std::thread::Result<R>>>,
     has_come: Semaphore,
-}
-
-impl Workloads {
-    /// Adds a task that runs once, and schedules it with `priority` on the MPUs of `placement`. It
-    /// has no handle.
-    ///
-    /// # Panics
-    /// If the context has no stacks ([`Builder::tasks`](crate::Builder::tasks)), or no such MPU.
-    pub fn spawn_task(
-        &self,
-        priority: Priority,
-        placement: Placement,
-        main: impl FnOnce(&mut Task<'_>) + Send + 'static,
-    ) {
-        self.spawn(OneTask::new(main), priority, placement);
-    }
 }
