@@ -2,8 +2,8 @@
 //! crate `mars`.
 //!
 //! Each call checks what it was given in the order of its documentation and returns a code
-//! ([`code`]); what it then does is the runtime's. Whether the host or a task calls is known from
-//! the thread ([`current`]). Modules and the workload queue of MARS are not part of it.
+//! (module `code`); what it then does is the runtime's. Whether the host or a task calls is known from
+//! the thread (module `current`). Modules and the workload queue of MARS are not part of it.
 //!
 //! An address that a caller gives is trusted to be of an object of this library, as in MARS: it is
 //! checked only for zero, alignment and the mark of its kind.
