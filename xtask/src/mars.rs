@@ -40,7 +40,7 @@ impl Mars {
             copy(&workspace.target.join("release").join(library), &lib.join(library))?;
         }
         let description = lib.join("pkgconfig/mars.pc");
-        write(&description, &pkg_config(&prefix))?;
+        write(&description, pkg_config(&prefix))?;
         Ok(format!("mars: installed to {}", prefix.display()))
     }
 }
