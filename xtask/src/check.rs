@@ -25,6 +25,7 @@ mod promises;
 mod quick_start;
 mod sentences;
 mod supply;
+mod unsafe_code;
 mod width;
 mod words;
 
@@ -97,7 +98,7 @@ impl Finding {
     }
 }
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     Rule { name: "circles", find: circles::find },
     Rule { name: "dependencies", find: dependencies::find },
     Rule { name: "length", find: length::find },
@@ -108,6 +109,7 @@ const RULES: [Rule; 12] = [
     Rule { name: "quick-start", find: quick_start::find },
     Rule { name: "sentences", find: sentences::find },
     Rule { name: "supply", find: supply::find },
+    Rule { name: "unsafe-code", find: unsafe_code::find },
     Rule { name: "width", find: width::find },
     Rule { name: "words", find: words::find },
 ];
