@@ -247,7 +247,9 @@ unsafe fn libc(to: *mut u8, from: *const u8, length: usize) {
 
 #[cfg(test)]
 mod tests {
+    use std::boxed::Box;
     use std::string::ToString;
+    use std::vec;
 
     use super::*;
 
@@ -258,6 +260,26 @@ mod tests {
         }
         let refused = "memcpy".parse::<Routine>().expect_err("none of ours");
         assert!(refused.to_string().ends_with("rep-movsb, non-temporal"), "{refused}");
+    }
+
+    /// Those that Miri can run; it sees every access outside of either box.
+    #[test]
+    fn routines_without_instructions_of_their_own_stay_within_both_sides() {
+        let lengths = [0, 1, 7, 8, 9, 16, 23, 31, 64, 71, 79, 160, 161];
+        for routine in &Routine::ALL[..8] {
+            let copier = routine.copier().expect("of every processor");
+            for alignments in 0..64 {
+                for length in lengths {
+                    let (from, to) = (alignments / 8, alignments % 8);
+                    let byte = |place: usize| place.to_le_bytes()[0];
+                    let source: Box<[u8]> = (0..from + length).map(byte).collect();
+                    let mut destination = vec![0xa5; to + length].into_boxed_slice();
+                    copier.copy(&mut destination[to..], &source[from..]);
+                    assert!(destination[to..] == source[from..], "{routine} {from} {to} {length}");
+                    assert!(destination[..to].iter().all(|byte| *byte == 0xa5), "{routine}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -53,7 +53,11 @@ unsafe fn merge<const N: usize>(part: &mut Part, offset: usize) {
     let mut words = unsafe { Words::begin(part, offset) };
     // SAFETY: as many words are left as each copies.
     unsafe {
-        words.copy::<N>(words.left / N);
+        if N == 8 {
+            words.copy_by_eight(words.left / 8);
+        } else {
+            words.copy::<N>(words.left / N);
+        }
         words.copy::<1>(words.left);
         part.skip(words.done * WORD);
     }
@@ -96,6 +100,31 @@ impl Words {
             left: (part.left() - head) / WORD,
             done: 0,
         }
+    }
+
+    /// As [`Self::copy`] by eight. Of the compiler's order of the shifts the model of an in-order core
+    /// says 0.67 cycles for each byte, of this one 0.48 (llvm-mca 14, sifive-u74).
+    #[cfg(target_arch = "riscv64")]
+    #[inline(always)]
+    unsafe fn copy_by_eight(&mut self, rounds: usize) {
+        // SAFETY: the caller has so many words; both sides are aligned.
+        unsafe {
+            (self.last, self.next, self.to) = crate::risc_v::merge_by_eight(
+                rounds,
+                (self.last, self.next, self.to),
+                (self.shifts.0 as usize, self.shifts.1 as usize),
+            );
+        }
+        self.left -= rounds * 8;
+        self.done += rounds * 8;
+    }
+
+    /// As [`Self::copy`] by eight.
+    #[cfg(not(target_arch = "riscv64"))]
+    #[inline(always)]
+    unsafe fn copy_by_eight(&mut self, rounds: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { self.copy::<8>(rounds) }
     }
 
     /// `rounds` times `N` loads, then `N` stores.
