@@ -34,9 +34,10 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     generated::check(root, &files(), "schema")
 }
 
-fn files() -> [File; 8] {
+fn files() -> [File; 9] {
     [
         file("docs/schema/ab.json", measurement::schema::ab()),
+        file("docs/schema/copy.json", measurement::schema::copy()),
         file("docs/schema/ladder.json", measurement::schema::ladder()),
         file("docs/schema/record.json", measurement::schema::record()),
         file("docs/schema/records.json", measurement::schema::record_set()),
@@ -74,6 +75,7 @@ mod tests {
         });
         let names = [
             "AbRecord",
+            "CopyRecord",
             "LadderRecord",
             "TestRecord",
             "RecordSet",

@@ -15,6 +15,7 @@ pub mod calc;
 pub mod comparison;
 #[cfg(test)]
 mod consistency;
+pub mod copies;
 mod deciding;
 mod evidence;
 mod facts;

@@ -19,6 +19,7 @@ pub use analysis::Requirements;
 pub use analysis::comparison::{
     AB_CONFIDENCE, Look, Point, by_version, compare, mean_rate, remarks,
 };
+pub use analysis::copies::{cliffs as copy_cliffs, explained as explained_by_copies};
 pub use analysis::ladder::{latency as ladder_latency, rungs};
 pub use analysis::search::SearchLimits;
 pub use delegate::Delegate;

@@ -7,6 +7,7 @@ pub(crate) mod capture;
 pub(crate) mod compare;
 #[cfg(feature = "manual")]
 pub(crate) mod completions;
+pub(crate) mod copy;
 pub(crate) mod demo;
 pub(crate) mod diagnose;
 pub(crate) mod explain;

@@ -13,6 +13,7 @@ mod calc;
 mod capture;
 mod color;
 mod compare;
+mod copy;
 mod cpus;
 mod demo;
 mod diagnose;
@@ -68,6 +69,7 @@ pub(crate) use calc::{
 pub(crate) use capture::CaptureFlags;
 pub(crate) use color::Color;
 pub(crate) use compare::{CompareFlags, ComparisonFormat};
+pub(crate) use copy::CopyFlags;
 pub(crate) use demo::DemoFlags;
 pub(crate) use diagnose::DiagnoseFlags;
 pub(crate) use explain::ExplainFlags;
@@ -297,6 +299,8 @@ pub(crate) enum Command {
     Export(ExportFlags),
     /// Answer monitoring systems by HTTP: test a host when they ask
     Probe(ProbeFlags),
+    /// Measure how fast this host copies memory, and what that costs a test
+    Copy(CopyFlags),
     /// Show what this host has, or one that was captured
     Host(HostFlags),
     /// Write what this host has to a file, to look at it elsewhere

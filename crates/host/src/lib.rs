@@ -1,6 +1,6 @@
 //! Reads a host: its configuration ([`inventory`]) and its counters ([`collectors`]), live or from
-//! a captured tree, i.e. a copy of the files below `/proc` and `/sys`. Changes its settings and takes
-//! the changes back ([`tuning`]).
+//! a captured tree, i.e. a copy of the files below `/proc` and `/sys`. Measures how it copies memory
+//! ([`copies`]). Changes its settings and takes the changes back ([`tuning`]).
 //!
 //! All files are read below a root, so that a captured tree reads as `/` did. This crate does
 //! not judge what it reads; nothing but [`tuning`] changes anything on the host.
@@ -9,6 +9,7 @@
 
 pub mod capture;
 pub mod collectors;
+pub mod copies;
 mod egress;
 pub mod inventory;
 mod peer_evidence;

@@ -20,7 +20,7 @@ impl SealedPayload {
     /// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM`, `ENOSYS` without
     /// memfd_create(2).
     pub fn new(bytes: &[u8]) -> io::Result<Self> {
-        let mut file = File::from(anonymous_file()?);
+        let mut file = memory_file()?;
         file.write_all(bytes)?;
         let seals = libc::F_SEAL_WRITE | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
         // SAFETY: the call takes no pointer.
@@ -49,6 +49,14 @@ impl SealedPayload {
         let sent = unsafe { libc::sendfile(to, from, &raw mut offset, count) };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
+}
+
+/// A file in memory, without a name and empty (memfd_create(2)).
+///
+/// # Errors
+/// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM`, `ENOSYS` before Linux 3.17.
+pub fn memory_file() -> io::Result<File> {
+    anonymous_file().map(File::from)
 }
 
 fn anonymous_file() -> io::Result<OwnedFd> {

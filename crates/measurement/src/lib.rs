@@ -9,6 +9,7 @@ pub mod alternation;
 pub mod bound;
 pub mod bufferbloat;
 pub mod comparison;
+pub mod copies;
 pub mod course;
 pub mod delay_variation;
 mod differences;

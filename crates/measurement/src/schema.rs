@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::alternation::AbRecord;
+use crate::copies::CopyRecord;
 use crate::engine::EngineName;
 use crate::ladder::LadderRecord;
 use crate::record::{RecordSet, TestRecord};
@@ -33,6 +34,11 @@ pub fn run_event() -> serde_json::Value {
 /// JSON Schema of [`AbRecord`].
 pub fn ab() -> serde_json::Value {
     schemars::schema_for!(AbRecord).to_value()
+}
+
+/// JSON Schema of [`CopyRecord`].
+pub fn copy() -> serde_json::Value {
+    schemars::schema_for!(CopyRecord).to_value()
 }
 
 /// JSON Schema of [`LadderRecord`].

@@ -7,6 +7,7 @@
 pub mod ab;
 mod columns;
 pub mod comparison;
+pub mod copies;
 pub mod diagnosis;
 mod engines;
 pub mod export;

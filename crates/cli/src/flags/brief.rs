@@ -68,7 +68,7 @@ const WITHOUT_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{options}{after-hel
 const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-help}";
 
 /// Commands for which a screen has no room: `--help` alone lists them.
-const SELDOM: [&str; 13] = [
+const SELDOM: [&str; 14] = [
     "ladder",
     "ab",
     "tune",
@@ -77,6 +77,7 @@ const SELDOM: [&str; 13] = [
     "tag",
     "export",
     "probe",
+    "copy",
     "host",
     "capture",
     "undo",

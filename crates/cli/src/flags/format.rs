@@ -113,7 +113,7 @@ fn names_of(is_listed: impl Fn(&dyn Export) -> bool) -> PossibleValuesParser {
 pub(super) fn narrow(command: Command) -> Command {
     let programs: &[&str] = match command.get_name() {
         "search" => &[Json.name(), JsonCompact.name(), JsonStream.name()],
-        "ab" | "tune" => &[Json.name(), JsonCompact.name()],
+        "ab" | "copy" | "tune" => &[Json.name(), JsonCompact.name()],
         "ladder" => &[Csv.name(), Json.name(), JsonCompact.name()],
         _ => return command,
     };

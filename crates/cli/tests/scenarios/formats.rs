@@ -414,6 +414,7 @@ fn help_is_for_people() {
         "ab",
         "demo",
         "calc",
+        "copy",
         "diagnose",
         "explain",
         "host",

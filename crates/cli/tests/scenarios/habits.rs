@@ -264,8 +264,8 @@ fn the_version_has_its_long_name_behind_a_command() {
 #[test]
 fn each_command_has_a_manual_page() {
     for command in [
-        "test", "serve", "latency", "search", "ladder", "ab", "diagnose", "explain", "iperf3",
-        "man",
+        "test", "serve", "latency", "search", "ladder", "ab", "copy", "diagnose", "explain",
+        "iperf3", "man",
     ] {
         let page = run(linerate(&format!("man {command}")));
         page.assert_success();

@@ -11,6 +11,7 @@ mod shared;
 
 mod ab;
 mod calc;
+mod copy;
 mod demo;
 mod diagnose;
 mod engines;

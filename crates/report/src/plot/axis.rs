@@ -19,6 +19,8 @@ pub struct Axis {
 pub enum Unit {
     /// Rates in bit/s, with decimal prefixes.
     BitsPerSecond,
+    /// Speeds in bytes in a second, with decimal prefixes.
+    BytesPerSecond,
     /// Events in a second, with decimal prefixes.
     PerSecond,
     /// Sizes in bytes, with binary prefixes.
@@ -200,6 +202,7 @@ impl Unit {
         };
         match self {
             Self::BitsPerSecond => pick(1e3, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"]),
+            Self::BytesPerSecond => pick(1e3, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),
             Self::PerSecond => pick(1e3, ["/s", "k/s", "M/s", "G/s", "T/s"]),
             Self::Bytes => pick(1024.0, ["B", "KiB", "MiB", "GiB", "TiB"]),
             Self::Share => (0.01, "%"),
@@ -210,6 +213,7 @@ impl Unit {
     const fn plain(self) -> &'static str {
         match self {
             Self::BitsPerSecond => "bit/s",
+            Self::BytesPerSecond => "B/s",
             Self::PerSecond => "/s",
             Self::Bytes => "bytes",
             Self::Share => "%",
