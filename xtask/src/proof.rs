@@ -6,6 +6,7 @@
 mod ab;
 mod attribution;
 mod comparison;
+mod copy;
 mod cost;
 mod forwarder;
 mod knee;
@@ -51,6 +52,8 @@ enum What {
     Ab,
     /// Comparisons of the same show no difference
     Comparison,
+    /// Copies make no misaligned access, and take no more cycles than they did
+    Copy,
     /// What it costs to watch the hosts
     Cost,
     /// Behind a forwarder with a rate of its own every row names the path and its rate
@@ -93,6 +96,9 @@ enum What {
 
 impl Proof {
     pub(crate) fn run(self) -> Result<String> {
+        if matches!(self.what, What::Copy) && self.short {
+            return copy::short().map(|()| "proof copy: all right".to_owned());
+        }
         let program = match self.linerate {
             Some(path) => path,
             None => Workspace::find()?.build_release()?,
@@ -106,6 +112,7 @@ impl Proof {
             What::Attribution => verdict("attribution", &attribution::run(&under_test)?),
             What::Ab => ab::run(&under_test),
             What::Comparison => comparison::run(&under_test),
+            What::Copy => copy::run(&under_test),
             What::Cost => cost::run(&under_test),
             What::Forwarder { rates } => {
                 verdict("forwarder", &forwarder::run(&under_test, &rates)?)
@@ -124,10 +131,11 @@ impl Proof {
     }
 }
 
-/// The short forms of the ledger, of A/B tests and of tunings, each in a process of its own: to make hosts it may
-/// have to enter a user namespace.
+/// The short forms of the ledger, of A/B tests and of tunings, each in a process of its own: to make
+/// hosts it may have to enter a user namespace; and of copies, which needs no hosts.
 pub(crate) fn short(workspace: &Workspace) -> Result<()> {
-    ["ledger", "ab", "tune"].into_iter().try_for_each(|name| short_of(name, workspace))
+    ["ledger", "ab", "tune"].into_iter().try_for_each(|name| short_of(name, workspace))?;
+    copy::short()
 }
 
 fn short_of(name: &str, workspace: &Workspace) -> Result<()> {

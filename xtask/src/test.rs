@@ -71,7 +71,7 @@ const STAGES: [Stage; 14] = [
     Stage { name: "conformance, every pairing", run: |w| play(w, &["matrix", "--short"]) },
     Stage { name: "drop-in, beside iperf3", run: |w| play(w, &["golden", "--short"]) },
     Stage { name: "a besieged server", run: |w| play(w, &SIEGE) },
-    Stage { name: "proofs of the ledger, of A/B tests and of tunings", run: proof::short },
+    Stage { name: "proofs of the ledger, of A/B tests, tunings and copies", run: proof::short },
     // In 8 s the queue that drains after the end is little of what counters see.
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped", "--time", "8"]) },
     Stage { name: "the Python package", run: python::short },

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use measurement::copies::{CliffCause, CopyRecord, KernelPath};
 use measurement::profile::Mode;
 use measurement::{HostEvidence, Inventory, RecordSet, TestRecord};
 use serde::Deserialize;
@@ -32,12 +33,13 @@ pub(super) struct Told {
 }
 
 /// In this order: the server starts after the clients have run.
-pub(super) const CHECKS: [Check; 9] = [
+pub(super) const CHECKS: [Check; 10] = [
     Check { name: "client of iperf3", run: client_of_iperf3 },
     Check { name: "test", run: rows },
     Check { name: "attribution", run: attribution },
     Check { name: "latency", run: latency },
     Check { name: "host", run: host },
+    Check { name: "copy", run: copy },
     Check { name: "diagnose", run: diagnose },
     Check { name: "capture", run: capture },
     Check { name: "server of iperf3", run: server_of_iperf3 },
@@ -138,6 +140,22 @@ fn host(board: &mut Board) -> Result<String> {
     let interface = interface.context("eth0 is not listed")?;
     ensure!(interface.addresses.iter().any(|one| one.starts_with(BOARD)), "no address");
     Ok(format!("{}, {} CPUs, eth0", inventory.architecture, inventory.cpus.len()))
+}
+
+/// Speeds of copies; the emulator does misaligned accesses itself, so that none traps.
+fn copy(board: &mut Board) -> Result<String> {
+    let text = board.linerate("copy --quick --fresh --json")?;
+    let record: CopyRecord = measurement::json::read(&text).context("no record of copies")?;
+    let core = record.cores.first().context("no core was measured")?;
+    for routine in ["libc", "byte", "word-x8", "shift-x8"] {
+        let is_measured = core.routines.iter().any(|one| one.routine == routine);
+        ensure!(is_measured, "{routine} was not measured");
+    }
+    let read = core.path(KernelPath::PageCacheRead).context("reads were not measured")?;
+    let choice = core.choice.as_ref().context("no routine was chosen")?;
+    let traps = core.cliffs.iter().any(|cliff| cliff.cause == CliffCause::Trap);
+    let traps = if traps { "misaligned accesses trap" } else { "no access traps in the emulator" };
+    Ok(format!("{} is chosen, reads of the page cache {read}, {traps}", choice.routine))
 }
 
 fn diagnose(board: &mut Board) -> Result<String> {
