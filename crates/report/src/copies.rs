@@ -55,7 +55,7 @@ fn write_core(
     let choice = core
         .choice
         .iter()
-        .flat_map(|choice| labelled("CHOICE", Emphasis::Strong, &sentence(&chosen(choice)), width));
+        .flat_map(|choice| labelled("CHOICE", Emphasis::Strong, &chosen(choice), width));
     let cliffs = core.cliffs.iter().take(MOST_CLIFFS);
     let cliffs = cliffs.flat_map(|cliff| labelled("CLIFF", Emphasis::Warning, &fall(cliff), width));
     choice.chain(cliffs).try_for_each(|line| writeln!(out, "{line}"))
@@ -169,9 +169,7 @@ fn chosen(choice: &RoutineChoice) -> String {
     let RoutineChoice { routine, of_libc_ratio, by } = choice;
     match by {
         ChosenBy::User => format!("{routine}, as you asked"),
-        _ if routine == "libc" => {
-            "the C library's memcpy: no other is faster everywhere".to_owned()
-        }
+        _ if routine == "libc" => "libc: no other routine is faster everywhere".to_owned(),
         ChosenBy::Probe => {
             format!("{routine}: {of_libc_ratio:.2} x memcpy of the C library up to 9000 bytes")
         }

@@ -14,7 +14,7 @@ const PAGE: Page = Page {
           cycles), and only software can put other work there. Copied byte by byte a byte takes 4 \
           to 7 cycles; with eight loads before eight stores 0.3, shifted and merged where source \
           and destination differ in alignment 0.5. Kernels copy by bytes where they differ: from \
-          and to processes on RISC-V before Linux 5.14, within the kernel until today.",
+          and to processes on RISC-V before Linux 5.14, within the kernel still in early 2026.",
     evidence: "The design of the core (`uarch`, `Cortex-A53`, `sifive,u54` …); samples of copies; \
                the kernel's release.",
     remedy: "`linerate copy` shows by which routine this core copies fastest, and how far the \
