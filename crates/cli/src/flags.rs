@@ -299,7 +299,7 @@ pub(crate) enum Command {
     Export(ExportFlags),
     /// Answer monitoring systems by HTTP: test a host when they ask
     Probe(ProbeFlags),
-    /// Measure how fast this host copies memory, and what that costs a test
+    /// Measure how fast this host copies, and what that costs a test
     Copy(CopyFlags),
     /// Show what this host has, or one that was captured
     Host(HostFlags),

@@ -54,8 +54,7 @@ Examples:
 Speeds are in 1e9 bytes in a second, of both buffers in the caches that hold them. 'off': the slowest
 where source and destination differ in alignment. TCP send and recv are over the loopback interface,
 with the work on packets; sendfile and MSG_TRUNC do the same without the copy.
-What a probe chooses is kept in $XDG_CACHE_HOME/linerate/copy.json for this core, kernel and firmware;
-COPY_ROUTINE=NAME in the environment is --routine NAME.
+What a probe chooses is kept in $XDG_CACHE_HOME/linerate/copy.json for this core, kernel and firmware.
 Exit codes: 0 done; 1 failed; 2 usage";
 
 #[cfg(test)]
