@@ -83,13 +83,13 @@ mod tests {
         let kind = kinds.first().expect("a core that runs this");
         let copiers: Vec<_> = Routine::available().collect();
         let extent = Extent { each: Duration::from_micros(100), ..Extent::quick() };
-        let copies = measure(kind, &copiers, &extent).expect("measured");
+        let measured = measure(kind, &copiers, &extent).expect("measured");
         for copier in copiers {
-            let speed = copies.aligned(copier.routine().name(), FRAME as u64);
+            let speed = measured.aligned(copier.routine().name(), FRAME as u64);
             assert!(speed.is_some_and(|speed| speed.bytes_per_second() > 1e5), "{copier:?}");
         }
         for path in KernelPath::ALL {
-            let speed = copies.path(path).expect("measured").bytes_per_second();
+            let speed = measured.path(path).expect("measured").bytes_per_second();
             assert!(speed > 1e5, "{path}: {speed}");
         }
     }
