@@ -120,11 +120,17 @@ impl Arguments {
     /// The arguments of this process, without its name.
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, Error> {
         let arguments = habits::with_command(arguments);
-        let (mut definition, variables) = environment::settle(command(), &arguments);
+        // Help and errors tell of other commands too, and are not in a hurry.
+        let alone = Self::read_by(typed_alone(&arguments), &arguments);
+        alone.or_else(|_| Self::read_by(command(), &arguments))
+    }
+
+    fn read_by(definition: clap::Command, arguments: &[OsString]) -> Result<Self, Error> {
+        let (mut definition, variables) = environment::settle(definition, arguments);
         if brief::is_wanted(arguments.iter().map(OsString::as_os_str)) {
             definition = brief::shorten(definition);
         }
-        let chosen = environment::chosen(&definition, &arguments).unwrap_or_default();
+        let chosen = environment::chosen(&definition, arguments).unwrap_or_default();
         definition = width::fit(definition);
         let place = Place { command: &chosen, definition: &definition, variables: &variables };
         let name = OsString::from("linerate");
@@ -172,14 +178,26 @@ impl Arguments {
 /// The whole command line: options as they are declared, names that users of iperf3 type, and what
 /// is said of environment variables.
 pub(crate) fn command() -> clap::Command {
-    Arguments::command().mut_subcommands(|sub| {
-        if sub.get_name() == "iperf3" {
-            return sub;
-        }
-        let sub = environment::describe(add_rules(habits::add_names(sub)));
-        let sub = sub.mut_subcommands(|nested| nested.mut_args(take_negative_numbers));
-        sub.mut_args(take_negative_numbers)
+    Arguments::command().mut_subcommands(complete)
+}
+
+/// The command line with the options of the typed command alone, since to set up those of all takes
+/// milliseconds.
+fn typed_alone(arguments: &[OsString]) -> clap::Command {
+    let all = Arguments::command();
+    let typed = environment::chosen(&all, arguments).unwrap_or_default();
+    all.mut_subcommands(|sub| {
+        if sub.get_name() == typed { complete(sub) } else { clap::Command::new(sub.get_name().to_owned()) }
     })
+}
+
+fn complete(sub: clap::Command) -> clap::Command {
+    if sub.get_name() == "iperf3" {
+        return sub;
+    }
+    let sub = environment::describe(add_rules(habits::add_names(sub)));
+    let sub = sub.mut_subcommands(|nested| nested.mut_args(take_negative_numbers));
+    sub.mut_args(take_negative_numbers)
 }
 
 /// -5 is then a wrong value of an option, and not an unknown option.
@@ -364,3 +382,23 @@ Examples:
   linerate iperf3 -c 10.0.0.2 -J      as iperf3; so does a link named iperf3
 
 Exit codes: 0 done; 1 the run failed; 2 usage; 3 a result is INVALID; 4 a requirement is missed; 5 the server was busy; 130 interrupted.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(command: &clap::Command, name: &str) -> Vec<String> {
+        let sub = command.find_subcommand(name).expect("the command");
+        sub.get_arguments().map(|arg| format!("{arg:?}")).collect()
+    }
+
+    #[test]
+    fn a_command_alone_has_the_options_that_it_has_among_all() {
+        let all = command();
+        for sub in all.get_subcommands() {
+            let name = sub.get_name();
+            let alone = typed_alone(&[name.into()]);
+            assert_eq!(options(&alone, name), options(&all, name));
+        }
+    }
+}
