@@ -121,8 +121,8 @@ impl Arguments {
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, Error> {
         let arguments = habits::with_command(arguments);
         // Help and errors tell of other commands too, and are not in a hurry.
-        let alone = Self::read_by(typed_alone(&arguments), &arguments);
-        alone.or_else(|_| Self::read_by(command(), &arguments))
+        let alone = typed_alone(&arguments).and_then(|only| Self::read_by(only, &arguments).ok());
+        alone.map_or_else(|| Self::read_by(command(), &arguments), Ok)
     }
 
     fn read_by(definition: clap::Command, arguments: &[OsString]) -> Result<Self, Error> {
@@ -181,14 +181,15 @@ pub(crate) fn command() -> clap::Command {
     Arguments::command().mut_subcommands(complete)
 }
 
-/// The command line with the options of the typed command alone, since to set up those of all takes
-/// milliseconds.
-fn typed_alone(arguments: &[OsString]) -> clap::Command {
+/// The command line with the command that was typed, and with no other, since to set up the options
+/// of all takes milliseconds. None: none was typed.
+fn typed_alone(arguments: &[OsString]) -> Option<clap::Command> {
     let all = Arguments::command();
-    let typed = environment::chosen(&all, arguments).unwrap_or_default();
-    all.mut_subcommands(|sub| {
-        if sub.get_name() == typed { complete(sub) } else { clap::Command::new(sub.get_name().to_owned()) }
-    })
+    let name = environment::chosen(&all, arguments)?;
+    let typed = all.find_subcommand(name)?.clone();
+    let alone = clap::Command::new("linerate").version(env!("CARGO_PKG_VERSION"));
+    let alone = alone.propagate_version(true).args(all.get_arguments().cloned());
+    Some(alone.subcommand(complete(typed)))
 }
 
 fn complete(sub: clap::Command) -> clap::Command {
@@ -397,7 +398,7 @@ mod tests {
         let all = command();
         for sub in all.get_subcommands() {
             let name = sub.get_name();
-            let alone = typed_alone(&[name.into()]);
+            let alone = typed_alone(&[name.into()]).expect("a command");
             assert_eq!(options(&alone, name), options(&all, name));
         }
     }

@@ -144,8 +144,7 @@ impl Row {
 
     /// Whether the setting of that host is made.
     fn has(&self, change: &Change) -> bool {
-        let is_it =
-            |other: &Change| other.host == change.host && other.setting == change.setting;
+        let is_it = |other: &Change| other.host == change.host && other.setting == change.setting;
         match change.host {
             Role::Here => self.settings.contains(&change.setting),
             _ => self.elsewhere.iter().any(is_it),

@@ -60,7 +60,13 @@ pub(crate) struct TuneFlags {
     #[arg(long, env = "LINERATE_PERSIST", conflicts_with = "keep_none", value_name = "BY", value_parser = ways(), help_heading = "Tuning")]
     pub(crate) persist: Option<PersistBy>,
     /// Directory below which these files are written, such as an image that is mounted there
-    #[arg(long, default_value = "/", env = "LINERATE_PERSIST_ROOT", value_name = "DIR", help_heading = "Tuning")]
+    #[arg(
+        long,
+        default_value = "/",
+        env = "LINERATE_PERSIST_ROOT",
+        value_name = "DIR",
+        help_heading = "Tuning"
+    )]
     pub(crate) persist_root: PathBuf,
     #[command(flatten)]
     pub(crate) test: TestFlags,

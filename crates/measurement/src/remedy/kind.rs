@@ -107,7 +107,9 @@ impl SettingKind {
             | Setting::Window(_)
             | Setting::Streams(_)
             | Setting::Seconds(_)
-            | Setting::Pacing(_) => return None,
+            | Setting::Pacing(_)
+            | Setting::Congestion(_)
+            | Setting::Cpus(_) => return None,
         })
     }
 
