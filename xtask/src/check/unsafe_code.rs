@@ -1,5 +1,6 @@
-//! Unsafe code is in the crates that have it for a living: `linux`, which calls the kernel, and
-//! `copy`, whose routines are of pointers and single instructions (ARCHITECTURE.md, G).
+//! Unsafe code is in the crates that have it for a living: `linux`, which calls the kernel, `copy`,
+//! whose routines are of pointers and single instructions, `fiber`, which makes stacks, and
+//! `libmars`, which C calls (ARCHITECTURE.md, G).
 
 use super::Finding;
 use crate::tree::Tree;
@@ -16,7 +17,8 @@ pub(super) fn find(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-const HOMES: [&str; 2] = ["crates/linux/src/", "crates/copy/src/"];
+const HOMES: [&str; 4] =
+    ["crates/linux/src/", "crates/copy/src/", "crates/fiber/src/", "crates/libmars/src/"];
 const PERMITS: [&str; 2] = ["expect(unsafe_code", "allow(unsafe_code"];
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measurement::outcome::{CpuUse, Outcome};
 use measurement::plan::PlanDraft;
-use measurement::remedy::{Change, Remedy};
+use measurement::remedy::{Change, Remedy, Setting};
 use measurement::{
     Certainty, Conclusion, Direction, DirectionOutcome, Effect, Judgement, RecordSet, Role, RuleId,
     Throughput, Transport, Verdict,
@@ -39,7 +39,7 @@ impl Simulated {
         let made = self.worth.iter().filter(|(setting, ..)| self.made.contains(setting));
         let (rate, cpu) = made.fold((1e8, 1.0), |all, one| (all.0 * one.1, all.1 * one.2));
         let mut record = TestRecord::imported(task.row.plan.clone(), "a simulated host");
-        let delivered = Throughput::over((rate * noise) as u64, Duration::from_secs(1));
+        let delivered = Throughput::over(whole(rate * noise), Duration::from_secs(1));
         let direction = DirectionOutcome {
             delivered: Some(delivered),
             ..DirectionOutcome::unknown(Direction::Send)
@@ -153,8 +153,13 @@ fn tune() -> Tune {
 }
 
 /// A tuning with that answer to every question.
-fn tuned(host: &mut Simulated, answer: Answer) -> Tuned {
+fn tuned(host: &mut Simulated, answer: &Answer) -> Tuned {
     tune().run_by(host, &mut |_| answer.clone())
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+fn whole(bytes: f64) -> u64 {
+    bytes.round() as u64
 }
 
 fn outcomes(tuned: &Tuned) -> Vec<AttemptOutcome> {
@@ -167,7 +172,7 @@ fn what_helps_stays_and_all_else_is_undone() {
     let worth =
         [("none", 1.0, 1.0), ("slower", 0.5, 1.0), ("faster", 2.0, 1.0), ("more", 1.2, 1.0)];
     let mut host = Simulated::new(&worth);
-    let tuned = tuned(&mut host, Answer::All);
+    let tuned = tuned(&mut host, &Answer::All);
     assert_eq!(outcomes(&tuned), [Undone, Undone, Helped, Helped]);
     assert_eq!(host.made, [setting("faster"), setting("more")]);
     let kept: Vec<_> = tuned.kept.iter().map(|one| one.change.setting.clone()).collect();
@@ -182,7 +187,7 @@ fn what_helps_stays_and_all_else_is_undone() {
 #[test]
 fn a_gain_that_costs_more_than_the_guard_is_undone() {
     let mut host = Simulated::new(&[("costly", 1.5, 1.5)]);
-    let tuned = tuned(&mut host, Answer::All);
+    let tuned = tuned(&mut host, &Answer::All);
     assert_eq!(outcomes(&tuned), [AttemptOutcome::Undone]);
     let comparison = tuned.attempts[0].comparison.as_ref().expect("tests");
     assert_eq!(comparison.hurt().map(|hurt| hurt.metric), Some(Metric::Cpu));
@@ -192,7 +197,7 @@ fn a_gain_that_costs_more_than_the_guard_is_undone() {
 #[test]
 fn a_change_that_cannot_be_made_ends_no_tuning() {
     let mut host = Simulated::new(&[("refused", 9.0, 1.0), ("faster", 2.0, 1.0)]);
-    let tuned = tuned(&mut host, Answer::All);
+    let tuned = tuned(&mut host, &Answer::All);
     assert_eq!(outcomes(&tuned), [AttemptOutcome::Undone, AttemptOutcome::Helped]);
     assert!(tuned.attempts[0].reason.as_ref().is_some_and(|why| why.contains("refused it")));
     assert_eq!(host.made, [setting("faster")]);
@@ -201,7 +206,7 @@ fn a_change_that_cannot_be_made_ends_no_tuning() {
 #[test]
 fn what_the_user_declines_is_not_made() {
     let mut host = Simulated::new(&[("faster", 2.0, 1.0)]);
-    let declined = tuned(&mut host, Answer::No("you declined it"));
+    let declined = tuned(&mut host, &Answer::No("you declined it"));
     assert_eq!(outcomes(&declined), [AttemptOutcome::NotTried]);
     assert_eq!(declined.attempts[0].reason.as_deref(), Some("you declined it"));
     assert_eq!((host.tests, host.made.len()), (1, 0));

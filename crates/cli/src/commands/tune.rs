@@ -103,7 +103,8 @@ fn tuned(
     let request = request(&flags.test, tune.row.plan.clone());
     let joined = JoinedHost::all(flags, &request, interrupts);
     let mut joined = joined.map_err(|why| anyhow!("{why}"))?;
-    let mut settings = HostTuner::new(Tuning::open(&state).map_err(undo::whole)?, !flags.dry_run);
+    let mut settings =
+        HostTuner::new(Tuning::open(&state).map_err(|error| undo::whole(&error))?, !flags.dry_run);
     let watchdog = Watchdog::start(&state);
     let watchdog = watchdog.context("cannot start a process that undoes changes")?;
     let mut progress = Progress::new(flags.test.output.detail());

@@ -10,13 +10,13 @@ use crate::output;
 
 pub(crate) fn run(flags: &UndoFlags) -> anyhow::Result<ExitCode> {
     let text = if flags.persistent {
-        persistent(flags).map_err(whole)?
+        persistent(flags).map_err(|error| whole(&error))?
     } else if flags.dry_run {
-        let pending = tuning::pending(&flags.state).map_err(whole)?;
+        let pending = tuning::pending(&flags.state).map_err(|error| whole(&error))?;
         let commands: Vec<_> = pending.into_iter().flat_map(|(_, commands)| commands).collect();
         lines(&commands)
     } else {
-        lines(&tuning::undo(&flags.state).map_err(whole)?)
+        lines(&tuning::undo(&flags.state).map_err(|error| whole(&error))?)
     };
     output::print_text(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
@@ -31,7 +31,7 @@ fn persistent(flags: &UndoFlags) -> Result<String, TuningError> {
 }
 
 /// Its sentence has the cause.
-pub(super) fn whole(error: TuningError) -> anyhow::Error {
+pub(super) fn whole(error: &TuningError) -> anyhow::Error {
     anyhow::Error::msg(error.to_string())
 }
 
