@@ -121,15 +121,15 @@ impl Arguments {
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, Error> {
         let arguments = habits::with_command(arguments);
         // Help and errors tell of other commands too, and are not in a hurry.
+        if brief::is_wanted(arguments.iter().map(OsString::as_os_str)) {
+            return Self::read_by(brief::shorten(command()), &arguments);
+        }
         let alone = typed_alone(&arguments).and_then(|only| Self::read_by(only, &arguments).ok());
         alone.map_or_else(|| Self::read_by(command(), &arguments), Ok)
     }
 
     fn read_by(definition: clap::Command, arguments: &[OsString]) -> Result<Self, Error> {
         let (mut definition, variables) = environment::settle(definition, arguments);
-        if brief::is_wanted(arguments.iter().map(OsString::as_os_str)) {
-            definition = brief::shorten(definition);
-        }
         let chosen = environment::chosen(&definition, arguments).unwrap_or_default();
         definition = width::fit(definition);
         let place = Place { command: &chosen, definition: &definition, variables: &variables };

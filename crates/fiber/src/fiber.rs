@@ -26,7 +26,7 @@ use crate::stack::Stack;
 ///     *yielder.context() += 1;
 ///     *yielder.context()
 /// };
-/// let mut fiber = Fiber::new(stacks.take()?, Frames::UNWIND, count);
+/// let mut fiber = Fiber::new(stacks.take()?, Frames::BOUND, count);
 /// assert!(matches!(fiber.resume(&mut 5), Step::Suspended("half-way")));
 /// let Step::Finished(sum, stack) = fiber.resume(&mut 7) else { panic!("it has suspended") };
 /// assert_eq!(sum, 8);

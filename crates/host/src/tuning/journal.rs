@@ -5,6 +5,8 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use measurement::remedy::Setting;
 use serde::{Deserialize, Serialize};
@@ -231,11 +233,14 @@ pub(super) fn lock(directory: &Path) -> Result<File, TuningError> {
     let path = directory.join(LOCK);
     let open = OpenOptions::new().append(true).create(true).open(&path);
     let file = open.map_err(unusable)?;
-    if linux::file_lock::try_lock(&file).map_err(unusable)? {
-        Ok(file)
-    } else {
-        Err(TuningError::Busy { path })
+    // A child process has what its parent locked, and then gave up, until it runs its program.
+    for _ in 0..LOCK_TRIES {
+        if linux::file_lock::try_lock(&file).map_err(unusable)? {
+            return Ok(file);
+        }
+        thread::sleep(LOCK_REST);
     }
+    Err(TuningError::Busy { path })
 }
 
 fn unusable(directory: &Path, source: io::Error) -> TuningError {
@@ -256,6 +261,8 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
 
 const FILE: &str = "tuning.journal";
 const LOCK: &str = "tuning.lock";
+const LOCK_TRIES: u32 = 10;
+const LOCK_REST: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
 mod tests {
