@@ -38,6 +38,12 @@ use flags::{Arguments, Command};
 use measurement::RecordSet;
 use measurement::record::RunError;
 
+/// That of musl asks the kernel for each few pages, and gives them back: thousands of calls at the
+/// start.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     linux::process::ignore_file_size_signal();
     linux::names::look_up_without_modules();

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreError;
@@ -108,6 +109,9 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     // The file is consistent after a loss of power, too, though the last run may be missing then.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
+    // To move the log into the file at each end would wait for the disk. Each 1000 pages and each
+    // reader move it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     schema::migrate(connection, &STEPS)

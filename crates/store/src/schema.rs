@@ -43,7 +43,8 @@ pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::
     for step in steps.iter().skip(taken) {
         transaction.execute_batch(step)?;
     }
-    if taken < steps.len() {
+    let is_new = taken < steps.len();
+    if is_new {
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(
             None,
@@ -51,7 +52,14 @@ pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::
             i64::try_from(steps.len()).unwrap_or(i64::MAX),
         )?;
     }
-    transaction.commit()
+    transaction.commit()?;
+    // Who finds the file without its log is to know it for what it is.
+    if is_new { move_log(connection) } else { Ok(()) }
+}
+
+/// Moves what the log has into the file, as far as no other process uses it.
+pub(crate) fn move_log(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
 
 /// `"lrte"` in ASCII.

@@ -13,6 +13,7 @@ use crate::keeping::Keep;
 use crate::kept::{Kept, KeptHost, KeptPeer};
 use crate::open;
 use crate::run::{About, RunId};
+use crate::schema;
 
 /// A file with runs, opened.
 #[derive(Debug)]
@@ -137,7 +138,7 @@ impl Store {
                 let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
                 let mut pages = statement.query([])?;
                 while pages.next()?.is_some() {}
-                Ok(())
+                schema::move_log(connection)
             })?;
         }
         Ok(deleted)
