@@ -177,6 +177,7 @@ fn with_option(plan: &TestPlan, option: &Setting) -> Result<TestPlan, String> {
             draft.options.window = (bytes.bytes() > 0).then_some(*bytes);
         }
         Setting::Congestion(name) => draft.options.congestion = Some(name.clone()),
+        Setting::Engine(name) => draft.options.engines.push(name.clone()),
         Setting::Streams(count) => draft.streams = *count,
         Setting::Pacing(remedy::Pacing::Even) => draft.options.pacing = Pacing::Even,
         Setting::Pacing(remedy::Pacing::Smooth) => draft.options.pacing = Pacing::Smooth,

@@ -51,6 +51,7 @@ impl Setting {
             Self::Pacing(pacing) => words(["--pacing", pacing.name()], []),
             Self::Congestion(name) => words(["-C", name], []),
             Self::Cpus(cpus) => words(["--cpus"], [list(cpus)]),
+            Self::Engine(name) => words(["--engine", name.as_str()], []),
             Self::FixedSpeed { interface, mbps, duplex } => {
                 let (mbps, duplex) = (mbps.to_string(), duplex.name());
                 words(
@@ -215,6 +216,7 @@ fn read(words: &[&str]) -> Option<Setting> {
         ["-t", seconds] => Setting::Seconds(seconds.parse().ok()?),
         ["--pacing", pacing] => Setting::Pacing(Pacing::from_name(pacing)?),
         ["-C", name] => Setting::Congestion(owned(name)),
+        ["--engine", name] => Setting::Engine(name.into()),
         ["--cpus", cpus] => {
             let cpus = cpus.split(',').map(|cpu| cpu.parse().ok());
             Setting::Cpus(cpus.collect::<Option<Vec<u32>>>()?.into_iter().collect())

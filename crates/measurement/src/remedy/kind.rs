@@ -109,6 +109,7 @@ impl SettingKind {
             | Setting::Seconds(_)
             | Setting::Pacing(_)
             | Setting::Congestion(_)
+            | Setting::Engine(_)
             | Setting::Cpus(_) => return None,
         })
     }

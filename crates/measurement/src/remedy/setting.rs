@@ -1,6 +1,7 @@
 //! The settings that remedies name, each with its new value. How they are written as commands
 //! stands in `command`.
 
+use crate::engine::EngineName;
 use crate::units::ByteSize;
 
 use super::CpuMask;
@@ -209,6 +210,8 @@ pub enum Setting {
     Congestion(String),
     /// CPUs of the workers of this host: `--cpus LIST` of `linerate test`.
     Cpus(CpuMask),
+    /// Engine of one end and transport, e.g. `sendfile`: `--engine NAME` of `linerate test`.
+    Engine(EngineName),
 }
 
 impl Setting {
@@ -223,6 +226,7 @@ impl Setting {
                 | Self::Seconds(_)
                 | Self::Pacing(_)
                 | Self::Congestion(_)
+                | Self::Engine(_)
                 | Self::Cpus(_)
         )
     }

@@ -1,5 +1,8 @@
 //! `copy-cost`: copying limits.
 
+use measurement::remedy::Setting;
+use measurement::{Role, engine};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
@@ -28,17 +31,27 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     heavy
         .map(|(full, found)| {
             let sends = load::sends(case, &full.role);
-            found.remedy(match (case.is_udp(), sends) {
+            let found = found.remedy(match (case.is_udp(), sends) {
                 (true, true) => SENDING_DATAGRAMS,
                 (true, false) => RECEIVING_DATAGRAMS,
                 (false, true) => SENDING,
                 (false, false) => RECEIVING,
-            })
+            });
+            if !case.is_udp() && sends && full.role == Role::Here && is_by_default(case) {
+                found.change(Setting::Engine((&engine::SENDFILE).into()))
+            } else {
+                found
+            }
         })
         .collect()
 }
 
-const SENDING: &str = "send without copies: --fastest finds the engine (writes of 64 KiB and more)";
+/// Whether no engine was asked for.
+fn is_by_default(case: &Case<'_>) -> bool {
+    case.test.is_some_and(|test| test.record.plan.options.engines.is_empty())
+}
+
+const SENDING: &str = "send without copies; --fastest finds the fastest engine for it";
 const RECEIVING: &str = "use longer reads (-l), a larger MTU or GRO; --engine msg-trunc shows the \
                          rate without the copy";
 const SENDING_DATAGRAMS: &str =

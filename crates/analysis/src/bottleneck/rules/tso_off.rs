@@ -86,6 +86,12 @@ pub(super) fn limits(case: &Case<'_>) -> bool {
 fn with_remedy(found: Found, device: &Device<'_, '_>, tso: Offload) -> Found {
     let on = |found: Found, name| found.change_from(super::switch_on(device, name), Some("off"));
     match (tso, device.offload(GSO)) {
+        // Neither is in effect without it.
+        (Offload::Off, gso) if device.offload(SCATTER_GATHER) == Offload::Off => {
+            let found = found.remedy("turn scatter-gather on, and TSO with it");
+            let found = on(on(found, "sg"), "tso");
+            if gso == Offload::Off { on(found, "gso") } else { found }
+        }
         (Offload::Off, Offload::Off) => on(on(found.remedy("turn TSO and GSO on"), "tso"), "gso"),
         (Offload::Off, _) => on(found.remedy("turn TSO on"), "tso"),
         (_, Offload::Off) => on(found.remedy("the device has no TSO; turn GSO on"), "gso"),
@@ -121,6 +127,7 @@ fn matters(case: &Case<'_>, name: &str) -> bool {
 const LEGACY: u32 = 65_536;
 const WITH_TSO: f64 = LEGACY as f64;
 const GSO: &str = "tx-generic-segmentation";
+const SCATTER_GATHER: &str = "tx-scatter-gather";
 const NAMES: [&str; 2] = ["tx-tcp-segmentation", "tx-tcp6-segmentation"];
 
 #[cfg(test)]
