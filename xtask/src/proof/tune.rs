@@ -120,10 +120,12 @@ fn killed(under_test: &UnderTest, plant: &Plant, times: u32) -> Result<Outcome> 
         transient(format!("killed {number} of {times}"));
         let tuning = Running::captured(bed.command("--yes -t 100ms --pairs 4"))?;
         thread::sleep(Duration::from_millis(random.u64(0..4_000)));
+        // What it has changed by then can be looked at while it stands still.
+        tuning.signal("STOP").ok();
+        changed += u32::from(!bed.snapshot()?.changed_since(&before).is_empty());
         tuning.signal("KILL").ok();
         let since = Instant::now();
         let mut left = bed.snapshot()?.changed_since(&before);
-        changed += u32::from(!left.is_empty());
         while !left.is_empty() && since.elapsed() < BACK {
             thread::sleep(Duration::from_millis(50));
             left = bed.snapshot()?.changed_since(&before);
