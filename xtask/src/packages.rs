@@ -65,7 +65,9 @@ fn effective_user(status: &str) -> Option<u32> {
 pub(crate) type Needed = (&'static str, &'static str);
 
 /// What the tests run.
-pub(crate) const TESTS: [Needed; 5] = [
+pub(crate) const TESTS: [Needed; 7] = [
+    ("gcc", "gcc"),
+    ("clang", "clang"),
     ("iperf3", "iperf3"),
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
