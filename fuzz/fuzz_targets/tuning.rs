@@ -60,7 +60,7 @@ fn with_key(bytes: &[u8], piece: usize) {
     }
 }
 
-/// What has a right code is read as it was meant.
+/// A message with a right code is read as it was meant.
 fn as_text(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(request) = Request::read(text) {

@@ -1,5 +1,5 @@
-//! What the speeds of copies say: where copies become much slower ([`cliffs`]), and what they explain
-//! of a network run ([`explained`]).
+//! Judges speeds of copies: the sizes and alignments at which they fall ([`cliffs`]), and the share
+//! of a network run that copies explain ([`explained`]).
 
 use measurement::copies::{
     Cliff, CliffCause, CopyShare, CopySpeed, CoreCopies, KernelPath, RoutineSpeed,
@@ -17,7 +17,7 @@ pub fn cliffs(core: &CoreCopies) -> Vec<Cliff> {
     cliffs
 }
 
-/// How many times as fast copies are before a cliff.
+/// Ratio of the speeds before and behind a cliff.
 fn depth(cliff: &Cliff) -> f64 {
     cliff.from.bytes_per_second() / cliff.to.bytes_per_second().max(1.0)
 }
@@ -70,8 +70,8 @@ fn outgrown(caches: &[u64], held: u64, larger: u64) -> CliffCause {
     }
 }
 
-/// What the copy between the kernel and the process explains of each direction of `records`, by the
-/// speeds of `core`, a core of the host that wrote them.
+/// The share of a CPU that copies between kernel and process explain of each direction of
+/// `records`, by the speeds of `core`, a core of the host that wrote them.
 pub fn explained(core: &CoreCopies, records: &[TestRecord]) -> Vec<CopyShare> {
     let tests = records.iter().enumerate();
     let shares = tests.flat_map(|(number, record)| {
@@ -104,6 +104,7 @@ fn share(
         .map(|cost| with_faster_copies(measured, &[(of_cpu_ratio.min(1.0), cost)]));
     Some(CopyShare {
         test,
+        cpu: core.cpu,
         direction,
         measured,
         at_most,
@@ -128,14 +129,14 @@ pub fn with_faster_copies(rate: BitRate, copies: &[(f64, f64)]) -> BitRate {
 }
 
 /// Speed of the copy from a process: what send(2) takes more than sendfile(2), which does not copy.
-/// Where that is lost in what else they do, that of writing a file.
+/// If the difference is within the noise of either, that of writing a file.
 pub fn to_kernel(core: &CoreCopies) -> Option<CopySpeed> {
     let sockets = difference(core.path(KernelPath::Send), core.path(KernelPath::Sendfile));
     sockets.or_else(|| core.path(KernelPath::PageCacheWrite))
 }
 
 /// Speed of the copy to a process: what recv(2) takes more than with `MSG_TRUNC`, which does not copy.
-/// Where that is lost in what else they do, that of reading a file.
+/// If the difference is within the noise of either, that of reading a file.
 pub fn from_kernel(core: &CoreCopies) -> Option<CopySpeed> {
     let sockets =
         difference(core.path(KernelPath::Receive), core.path(KernelPath::ReceiveTruncated));

@@ -1,4 +1,4 @@
-//! Who runs a test in place of this program ([`Delegate`]), e.g. another version of it. Which
+//! Runs a test by another program ([`Delegate`]), e.g. another version of linerate. Which
 //! programs there are, and how they are run, is not known here.
 
 use std::path::Path;

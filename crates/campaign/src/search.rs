@@ -83,7 +83,7 @@ pub struct Row {
     /// Settings of this host that are in effect while the row runs, beside its own ones; a
     /// [`Tuner`](crate::Tuner) makes them.
     pub settings: Vec<Setting>,
-    /// The same of further hosts, which let this one change them.
+    /// Settings of further hosts, which let this one change them, in effect while the row runs.
     pub elsewhere: Vec<Change>,
     /// Server of the row, in place of that of the request; none: that of the request.
     pub server: Option<Server>,
@@ -91,7 +91,7 @@ pub struct Row {
     pub program: Option<PathBuf>,
 }
 
-/// Where a server is.
+/// Address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// Name or address of the host.

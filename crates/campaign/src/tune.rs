@@ -41,11 +41,12 @@ pub struct Tune {
 /// Changes that are to be tried together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal<'a> {
-    /// What names them.
+    /// The finding that names the changes.
     pub finding: &'a Finding,
     /// The changes, with the current values.
     pub changes: &'a [TriedChange],
-    /// What they may disturb, and who may write them again, each a sentence without a full stop.
+    /// Risks of the changes, and programs that may write the settings again, each a sentence without
+    /// a full stop.
     pub cautions: &'a [String],
 }
 
@@ -198,7 +199,7 @@ impl Course<'_> {
         Ok(false)
     }
 
-    /// What findings name and can be tried here; what cannot is left out.
+    /// Changes that findings name and that can be tried here; the others are left out.
     fn candidates<'f>(&mut self, findings: &'f [Finding]) -> Vec<Keyed<'f>> {
         let mut candidates = Vec::<Keyed<'f>>::new();
         for finding in findings {

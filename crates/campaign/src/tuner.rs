@@ -1,4 +1,4 @@
-//! Who makes settings of a host ([`Tuner`]), and takes them back. How that is done is not known here.
+//! Makes settings of a host and takes them back ([`Tuner`]), in a way that is not known here.
 
 use measurement::host::Role;
 use measurement::remedy::Setting;
@@ -27,7 +27,7 @@ pub trait Tuner {
 pub struct Joined<'a> {
     /// The host: the server, or one that is watched.
     pub host: Role,
-    /// Who makes its settings.
+    /// Makes the settings of the host.
     pub tuner: &'a mut dyn Tuner,
 }
 
@@ -40,7 +40,7 @@ pub struct Outlook {
     pub is_in_effect: bool,
     /// Shell commands that restore the current value.
     pub undo: Vec<String>,
-    /// What the change may disturb, e.g. `the connection may be cut`.
+    /// Risks of the change, e.g. `the connection may be cut`.
     pub risks: Vec<String>,
     /// Running programs that may write the setting again, e.g. `irqbalance`.
     pub rewriters: Vec<String>,

@@ -68,7 +68,7 @@ fn sentence(error: &clap::Error) -> String {
 
 /// The error of a command.
 pub(crate) fn of_command(error: &anyhow::Error) -> RunError {
-    let message = format!("{error:#}");
+    let message = whole(error);
     match error.downcast_ref::<SessionError>() {
         Some(session) => RunError { message, ..of_session(session) },
         None if error.is::<UsageError>() => {
@@ -76,6 +76,15 @@ pub(crate) fn of_command(error: &anyhow::Error) -> RunError {
         }
         None => failed(message),
     }
+}
+
+/// An error and its causes; one that the sentence before has already is not said again.
+fn whole(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
+        cause if said.is_empty() => cause,
+        cause if said.contains(&cause) => said,
+        cause => format!("{said}: {cause}"),
+    })
 }
 
 /// Prints an error as one sentence on standard error, and returns its exit code.

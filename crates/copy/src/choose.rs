@@ -7,14 +7,14 @@ use core::time::Duration;
 
 use crate::routine::{Copier, Routine};
 
-/// What is known of a core before a probe.
+/// Facts about a core that are known before a probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// How it does misaligned accesses.
+    /// Way in which the core does misaligned accesses.
     pub misaligned: Misaligned,
 }
 
-/// How a core does accesses of a word at any address.
+/// Way in which a core does accesses of a word at any address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Misaligned {
     /// Not known: a probe may trap at each access.
@@ -189,7 +189,7 @@ impl Probe<'_> {
         }
     }
 
-    /// How many copies by the C library's routine take the time of a batch.
+    /// Number of copies by the C library's routine that take the time of a batch.
     fn calibrate(&mut self, case: Case) -> u32 {
         let mut count = 1_u32;
         while count < MOST_COPIES && self.time(case, Copier::LIBC, count) < self.batch / 2 {
@@ -228,9 +228,9 @@ const fn case(length: usize, source_offset: usize, destination_offset: usize) ->
 /// The best of so many counts.
 const ROUNDS: usize = 5;
 const MOST_COPIES: u32 = 1 << 16;
-/// What another routine may lose in a case: it is then as fast, within the noise of a probe.
+/// Least speed of another routine in a case: it is then as fast, within the noise of a probe.
 const LEAST: f64 = 0.97;
-/// What it must gain in the mean.
+/// Least mean gain of another routine.
 const WORTH: f64 = 1.05;
 
 #[cfg(test)]

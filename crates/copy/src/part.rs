@@ -1,4 +1,4 @@
-//! What is left of a copy, and steps that routines share.
+//! The rest of a copy, and steps that routines share.
 
 /// Source, destination and length of what is still to be copied.
 ///

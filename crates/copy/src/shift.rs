@@ -69,7 +69,7 @@ struct Words {
     last: usize,
     /// The aligned word behind it.
     next: *const usize,
-    /// Where the next word goes.
+    /// Place of the next word.
     to: *mut usize,
     /// Of a word to store: how many bits into the first of its two words it begins, and how many
     /// the second has.

@@ -40,7 +40,7 @@ pub struct Fiber<C: 'static, Y: 'static, R: 'static> {
     thread: u64,
     frames: Frames,
     guard: Guard,
-    /// What its function borrows.
+    /// Borrow of the function.
     kept: Option<Kept>,
 }
 
@@ -50,7 +50,7 @@ type Kept = Arc<dyn Any + Send + Sync>;
 // them (`resume`, `cancel` and `Drop` compare it), or by promise do not refer to a thread. `R` goes to that same thread.
 unsafe impl<C, Y: Send, R: Send> Send for Fiber<C, Y, R> {}
 
-/// What one resumption of a fiber ends with.
+/// End of one resumption of a fiber.
 pub enum Step<Y, R> {
     /// It has suspended itself, and can be resumed.
     Suspended(Y),
@@ -60,7 +60,7 @@ pub enum Step<Y, R> {
     Panicked(Box<dyn Any + Send>, Stack),
 }
 
-/// What the frames of a suspended fiber are bound to: to its thread and to their destructors, or to
+/// Bonds of the frames of a suspended fiber: to its thread and to their destructors, or to
 /// neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frames {
@@ -88,13 +88,13 @@ impl Frames {
     }
 }
 
-/// What the function of [`Fiber::borrowing`] borrows.
+/// Marker for the borrow of the function of [`Fiber::borrowing`].
 struct Borrowed<K>(*const K);
 
 // SAFETY: it is used as a shared reference.
 unsafe impl<K: Sync> Send for Borrowed<K> {}
 
-/// What is handed to a fiber that is resumed.
+/// Argument of a resumption.
 enum Input<C> {
     Go(*mut C),
     Cancel(*mut C),
@@ -225,7 +225,7 @@ pub struct Yielder<'a, C: 'static, Y: 'static> {
 }
 
 impl<C: 'static, Y: 'static> Yielder<'_, C, Y> {
-    /// What the caller of [`Fiber::resume`] gave, until the fiber suspends itself.
+    /// The context that the caller of [`Fiber::resume`] gave, until the fiber suspends itself.
     pub const fn context(&mut self) -> &mut C {
         // SAFETY: `resume` borrows it mutably until the fiber suspends itself, for which this
         // reference has to end, as both need `self` mutably.

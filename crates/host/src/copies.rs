@@ -1,5 +1,5 @@
-//! How fast the cores of this host copy memory ([`measure`]): by each routine of crate `copy`, and by
-//! the kernel's own copies. Which number is good is not judged here.
+//! Measures the speed at which the cores of this host copy memory ([`measure`]): by each routine of
+//! crate `copy`, and by the kernel's own copies. Which number is good is not judged here.
 
 mod caches;
 mod kernel;
@@ -17,7 +17,7 @@ use measurement::copies::CoreCopies;
 pub use kinds::{CoreKind, kinds};
 pub use routines::choose;
 
-/// What is measured, and for how long.
+/// Extent of a measurement.
 #[derive(Clone, Debug)]
 pub struct Extent {
     /// Lengths of copies in bytes, each between buffers of its own.

@@ -2,7 +2,7 @@
 
 use runtime::TaskError;
 
-/// Why a call failed.
+/// Reason for which a call failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub(crate) enum Code {
@@ -17,7 +17,7 @@ pub(crate) enum Code {
     Busy,
 }
 
-/// What a call returns to C: zero, or the code.
+/// Return value of a call for C: zero, or the code.
 pub(crate) fn returned(result: Result<(), Code>) -> i32 {
     result.err().map_or(0, |code| code as i32)
 }

@@ -89,7 +89,7 @@ fn join(num_mpus: u32) -> Result<usize, Code> {
     Ok(address)
 }
 
-/// How many MPUs are meant.
+/// Number of MPUs that is meant.
 fn checked(num_mpus: u32) -> Result<usize, Code> {
     let cpus = available_parallelism().map_or(1, NonZeroUsize::get);
     let most = std::env::var("MARS_NUM_MPUS").ok().and_then(|text| text.parse().ok());

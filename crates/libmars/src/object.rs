@@ -1,4 +1,4 @@
-//! What all objects have in common: memory of their own, aligned as in MARS, a mark of their kind,
+//! Common part of all objects: memory of their own, aligned as in MARS, a mark of their kind,
 //! and the side from which each is used.
 
 use std::ptr;

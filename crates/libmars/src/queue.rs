@@ -16,7 +16,7 @@ use crate::task::mars_task_get_id;
 pub(crate) struct Entries {
     queue: EntryQueue,
     direction: Direction,
-    /// What tasks have begun and not ended.
+    /// Pushes and pops that tasks have begun and not ended.
     begun: Mutex<Vec<Begun>>,
 }
 
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn mars_task_queue_clear(queue_ea: u64) -> i32 {
     returned(unsafe { object::at::<Entries>(queue_ea) }.map(|queue| queue.inner.queue.clear()))
 }
 
-/// What all calls that begin and end at once do.
+/// Common part of all calls that begin and end at once.
 ///
 /// # Safety
 /// `queue_ea` is zero, or that of a queue; `data` is null or has the size of an entry.
@@ -220,7 +220,7 @@ unsafe fn whole(queue_ea: u64, act: Act, patience: Patience, data: *mut c_void) 
     }))
 }
 
-/// What all calls that begin do.
+/// Common part of all calls that begin.
 ///
 /// # Safety
 /// As of [`whole`].
@@ -238,7 +238,7 @@ unsafe fn begin(queue_ea: u64, act: Act, patience: Patience, data: *mut c_void, 
     }))
 }
 
-/// What all calls that end do.
+/// Common part of all calls that end.
 ///
 /// # Safety
 /// `queue_ea` is zero, or that of a queue.

@@ -26,7 +26,7 @@ pub struct mars_task_args(pub [u64; 4]);
 /// The main function of a program.
 pub(crate) type Main = extern "C" fn(*const mars_task_args) -> i32;
 
-/// What a task knows of itself.
+/// Data of a task about itself.
 pub(crate) struct TaskFacts {
     pub(crate) id: mars_task_id,
     pub(crate) has_name: bool,

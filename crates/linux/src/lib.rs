@@ -1,9 +1,9 @@
 //! Safe wrappers of the Linux interfaces that linerate uses.
 //!
-//! All unsafe code of the binary is here, behind small types whose misuse does not
+//! All unsafe code that calls the kernel is here, behind small types whose misuse does not
 //! compile. This crate contains no measurement logic.
 
-#![expect(unsafe_code, reason = "calls of the kernel; no other crate of the binary may have any")]
+#![expect(unsafe_code, reason = "calls of the kernel, which no other crate makes")]
 
 pub mod clock;
 pub mod driver_statistics;

@@ -19,7 +19,7 @@ use crate::handle::Handle;
 use crate::task::body::TaskBody;
 use crate::workload::{Ending, Placement, Priority};
 
-/// What a task runs: a function, and whether it may wait.
+/// Program of a task: a function, and whether it may wait.
 #[derive(Clone)]
 pub struct Program {
     main: Arc<Main>,
@@ -56,7 +56,7 @@ impl Program {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Args(pub [u64; 4]);
 
-/// How a task ended.
+/// End of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// Whether it finished, was unscheduled or panicked.
@@ -103,14 +103,14 @@ pub struct TaskHandle {
     scheduling: Mutex<()>,
 }
 
-/// What the handle of a task and the task share.
+/// State that the handle of a task and the task share.
 struct Facts {
     name: Box<str>,
     program: Program,
     args: [AtomicU64; 4],
-    /// What its function returned.
+    /// Value that the function returned.
     exit_code: AtomicI32,
-    /// What who unscheduled it gave.
+    /// Value that the caller of `unschedule` gave.
     cut_code: AtomicI32,
 }
 
@@ -185,7 +185,7 @@ impl TaskHandle {
         self.exit(self.handle.wait())
     }
 
-    /// How it ended, without waiting. `None`: it has not finished.
+    /// End of the task, without waiting. `None`: it has not finished.
     pub fn try_wait(&self) -> Option<Exit> {
         self.handle.try_wait().map(|ending| self.exit(ending))
     }

@@ -29,7 +29,7 @@ fn every_program_ends_and_counts_exactly() {
     }
 }
 
-/// What one task does between two meetings at the barrier.
+/// Steps of one task between two meetings at the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Yield,
@@ -44,7 +44,7 @@ enum Step {
     Pop,
 }
 
-/// What all tasks of a program share.
+/// State that all tasks of a program share.
 struct World {
     tokens: u32,
     semaphore: Semaphore,

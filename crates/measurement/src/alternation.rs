@@ -77,7 +77,8 @@ pub struct AbSide {
 }
 
 impl AbSide {
-    /// What it has and the other side has not, in words: `-w 4M; sysctl -w net.core.rmem_max=1`.
+    /// The differences of a side from the other one, in words, e.g. `-w 4M; sysctl -w
+    /// net.core.rmem_max=1`.
     pub fn shown(&self) -> String {
         let options = (!self.options.is_empty()).then(|| self.options.clone());
         let server = self.server.as_ref().map(|server| format!("to {server}"));

@@ -114,11 +114,11 @@ pub struct RoutineChoice {
     pub routine: String,
     /// Its mean speed in the probe, in those of the C library's memcpy.
     pub of_libc_ratio: f64,
-    /// Who chose it.
+    /// Origin of the choice.
     pub by: ChosenBy,
 }
 
-/// Who chose a routine.
+/// Origin of the choice of a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -131,11 +131,11 @@ pub enum ChosenBy {
     User,
 }
 
-/// Where copies become much slower.
+/// Places where copies become much slower.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cliff {
-    /// What makes them slower.
+    /// Cause of the fall.
     pub cause: CliffCause,
     /// The routine.
     pub routine: String,
@@ -150,7 +150,7 @@ pub struct Cliff {
     pub length: u64,
 }
 
-/// Why copies become much slower.
+/// Cause for which copies become much slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -191,16 +191,18 @@ pub struct CoreCopies {
     /// The best routine; none: none was chosen.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub choice: Option<RoutineChoice>,
-    /// Where copies become much slower.
+    /// Places where copies become much slower.
     pub cliffs: Vec<Cliff>,
 }
 
-/// What copies explain of a direction of a network run.
+/// Share of a CPU that copies explain of a direction of a network run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CopyShare {
     /// The test of the record, from 1.
     pub test: usize,
+    /// Number of the CPU whose copies explain it: of the kinds of cores each has its own share.
+    pub cpu: u32,
     /// Direction of the data.
     pub direction: Direction,
     /// Rate that was measured.
@@ -251,7 +253,7 @@ pub struct CopyRecord {
     pub architecture: String,
     /// Each kind of core.
     pub cores: Vec<CoreCopies>,
-    /// What copies explain of the tests that were given.
+    /// Shares that copies explain of the tests that were given.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub explained: Vec<CopyShare>,
 }

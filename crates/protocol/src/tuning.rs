@@ -36,5 +36,5 @@ pub fn is_greeting(cookie: &Cookie) -> bool {
     *cookie.as_bytes() == GREETING
 }
 
-/// What begins the host's messages before the first answer; a server without tuning sends others.
+/// First byte of the host's messages before the first answer; a server without tuning sends others.
 const GO_ON: u8 = 1;

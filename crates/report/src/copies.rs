@@ -188,17 +188,19 @@ fn fall(cliff: &Cliff) -> String {
 }
 
 fn explanation(share: &CopyShare, record: &CopyRecord, width: usize) -> Vec<String> {
-    let CopyShare { test, direction, measured, at_most, of_cpu_ratio, .. } = share;
+    let CopyShare { test, cpu, direction, measured, at_most, of_cpu_ratio, .. } = share;
     let profiled = share.profiled_ratio.map_or(String::new(), |profiled| {
         format!(" (by the samples of the test {})", percent(profiled))
     });
-    let routine = record.cores.first().and_then(|core| core.choice.as_ref());
+    let core = record.cores.iter().find(|core| core.cpu == *cpu);
+    let routine = core.and_then(|core| core.choice.as_ref());
     let routine = routine.map_or("the routine", |choice| &choice.routine);
     let faster = share.with_routine.map_or(String::new(), |faster| {
         format!("; if the kernel copied by {routine} and one CPU limits: {faster}")
     });
+    let place = if record.cores.len() > 1 { format!(", on CPU {cpu}") } else { String::new() };
     let text = format!(
-        "test {test}, {direction}: copies allow at most {at_most} here; you measured {measured}: \
+        "test {test}, {direction}{place}: copies allow at most {at_most} here; you measured {measured}: \
          they explain {} of a CPU's time{profiled}{faster}",
         percent(*of_cpu_ratio)
     );
@@ -262,6 +264,7 @@ mod tests {
             cores: vec![core],
             explained: vec![CopyShare {
                 test: 1,
+                cpu: 0,
                 direction: Direction::Receive,
                 measured: mega(686),
                 at_most: mega(1_900),

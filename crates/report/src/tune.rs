@@ -118,7 +118,7 @@ fn change(metric: &MetricChange) -> String {
     }
 }
 
-/// The same of a metric beside the goal: an interval with no change in it shows nothing, however wide
+/// Change of a metric beside the goal: an interval with no change in it shows nothing, however wide
 /// it is.
 fn shown(metric: &MetricChange) -> String {
     let interval = metric.effect.and_then(|effect| effect.interval);

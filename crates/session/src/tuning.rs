@@ -36,14 +36,14 @@ struct Shared {
     machine: Mutex<ClientSide>,
 }
 
-/// Why a host cannot be tuned, or not any more. Its text is a sentence about the host, without a
-/// full stop.
+/// Reason for which a host cannot be tuned, or not any more. Its text is a sentence about the host,
+/// without a full stop.
 #[derive(Debug, thiserror::Error)]
 pub enum TuningLoss {
     /// There is no connection to it.
     #[error("{0}")]
     Connect(SessionError),
-    /// What it sent is refused.
+    /// The host's message is refused.
     #[error("{0}")]
     Broken(Broken),
     /// It has ended the connection.

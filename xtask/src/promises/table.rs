@@ -80,17 +80,17 @@ fn table<'a>(promises: impl Iterator<Item = &'a Promise>, known: &Known<'_>) -> 
     table
 }
 
-/// What is known of the promises.
+/// State of the promises.
 struct Known<'a> {
-    /// What this run says.
+    /// Results of this run.
     new: &'a [Line],
-    /// What the file says.
+    /// Results in the file.
     earlier: Vec<Line>,
     promises: &'a [Promise],
 }
 
 impl Known<'_> {
-    /// What came of a promise by a task: by its words, or else by the task alone.
+    /// Result of a promise by a task: by its words, or else by the task alone.
     fn line(&self, promise: &Promise, show: &Show) -> Line {
         let task = task_cell(show);
         let of_task = |line: &&Line| line.task == task;
@@ -139,7 +139,7 @@ const HEAD: &str = "# What came of each promise\n\n\
     `cargo xtask promises --write` writes this file: one line for each promise of\n\
     [SPECIFICATION.md](../SPECIFICATION.md) and task that shows it. A task that was not run keeps its\n\
     line; on another machine the file begins anew.\n";
-/// How many words tell promises of one task apart.
+/// Number of words that tell promises of one task apart.
 const OPENING: usize = 4;
 const COLUMNS: [&str; 5] = ["promise", "task", "result", "against", "date"];
 

@@ -18,7 +18,7 @@ use crate::packages::{self, Needed};
 use crate::static_binary::{TARGETS, Target};
 use crate::workspace::Workspace;
 
-/// What a cross build of crate `copy` for RISC-V needs.
+/// Workspace and target of a cross build of crate `copy` for RISC-V.
 struct Cross {
     workspace: Workspace,
     target: &'static Target,

@@ -80,7 +80,7 @@ fn planted(under_test: &UnderTest, plant: &Plant) -> Result<Outcome> {
     Ok(Outcome::show(plant.name(), seen, false))
 }
 
-/// What was kept, with the gain: `kept sysctl -w a=b, +120 % (+100 % to +140 %)`.
+/// The changes that were kept, with the gain: `kept sysctl -w a=b, +120 % (+100 % to +140 %)`.
 fn told(record: &TuneRecord) -> String {
     let kept = record.kept.iter().map(|one| one.change.command()).collect::<Vec<_>>();
     let goal = record.check.as_ref().and_then(|check| check.metrics.first()?.effect);

@@ -132,7 +132,7 @@ const PROFILE: &str = "dist";
 /// Without an index of tables for unwinding, with DT_RELR (the generic ABI of ELF), with each
 /// function once.
 const LINKER: [&str; 3] = ["-Wl,--no-eh-frame-hdr", "-Wl,-z,pack-relative-relocs", "-Wl,--icf=all"];
-/// What makes the code of LLVM smaller, in Rust's library as well, which was not compiled to be
+/// Flags that make the code of LLVM smaller, in Rust's library as well, which was not compiled to be
 /// small: sequences of instructions that are alike become functions, functions that differ in
 /// constants alone become one, and blocks are placed so that jumps are short.
 const SMALLER: [&str; 4] = [

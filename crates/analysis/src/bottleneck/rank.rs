@@ -44,7 +44,7 @@ pub(crate) fn verdict(test: &Test<'_>, case: &Case<'_>) -> Option<Verdict> {
     Some(Verdict { conclusion: Conclusion::Undecided, sentence, findings, would_decide })
 }
 
-/// What could be changed of a test that did not reach what was asked, the most telling first.
+/// Findings that name a change, of a test that did not reach the asked rate, the most telling first.
 pub(crate) fn changeable(test: &Test<'_>, case: &Case<'_>) -> Vec<Finding> {
     if test.flows.is_empty() || is_delivered(test) {
         return Vec::new();

@@ -16,7 +16,7 @@ use crate::tuner::{Outlook, Tuner};
 pub(super) struct Candidate {
     /// The changes, with the current values.
     pub(super) changes: Vec<TriedChange>,
-    /// What they may disturb, and who may write them again, each once.
+    /// Risks of the changes, and programs that may write the settings again, each once.
     pub(super) cautions: Vec<String>,
     /// The row with them.
     pub(super) row: Row,
@@ -152,7 +152,7 @@ impl Row {
     }
 }
 
-/// Who makes settings, by host.
+/// The [`Tuner`] of each host.
 pub(super) trait Tuners {
     /// None: nobody makes settings of that host.
     fn of(&mut self, host: &Role) -> Option<&mut dyn Tuner>;
@@ -190,7 +190,7 @@ fn with_option(plan: &TestPlan, option: &Setting) -> Result<TestPlan, String> {
 const IRQBALANCE: &str = "irqbalance";
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use measurement::plan::PlanDraft;
     use measurement::remedy::{Remedy, Switch};
     use measurement::{ByteSize, Certainty, Direction, Effect, RuleId, Transport};
@@ -254,7 +254,7 @@ mod tests {
         Setting::Sysctl { name: "net.core.rmem_max".to_owned(), value: value.to_string() }
     }
 
-    fn finding(changes: &[(Role, Setting)]) -> Finding {
+    pub(in crate::tune) fn finding(changes: &[(Role, Setting)]) -> Finding {
         let change = |(host, setting): &(Role, Setting)| Change::new(host, setting.clone());
         Finding {
             rule: RuleId::TsoOff,

@@ -1,5 +1,5 @@
-//! What a tuning asks of what runs its tests ([`TestRunner`]). A [`Runner`] runs them against a server;
-//! the tests of the tuning simulate a host.
+//! Interface by which a tuning runs its tests ([`TestRunner`]). A [`Runner`] runs them against a
+//! server; the tests of the tuning simulate a host.
 
 use measurement::host::Role;
 use session::SessionError;

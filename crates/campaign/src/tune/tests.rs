@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use measurement::outcome::{CpuUse, Outcome};
 use measurement::plan::PlanDraft;
-use measurement::remedy::{Change, Remedy, Setting};
+use measurement::remedy::Setting;
 use measurement::{
-    Certainty, Conclusion, Direction, DirectionOutcome, Effect, Judgement, RecordSet, Role, RuleId,
-    Throughput, Transport, Verdict,
+    Conclusion, Direction, DirectionOutcome, Judgement, RecordSet, Role, Throughput, Transport,
+    Verdict,
 };
 
 use super::candidate::Tuners;
@@ -127,17 +127,8 @@ fn setting(name: &str) -> Setting {
 }
 
 fn finding(setting: &Setting) -> Finding {
-    Finding {
-        rule: RuleId::TsoOff,
-        certainty: Certainty::Limit,
-        share: 0.5,
-        effect: Effect::Unknown,
-        host: None,
-        direction: None,
-        text: setting.to_string(),
-        evidence: Vec::new(),
-        remedy: Remedy::from("change it").with(Change::new(&Role::Here, setting.clone())),
-    }
+    let changes = [(Role::Here, setting.clone())];
+    Finding { text: setting.to_string(), ..candidate::tests::finding(&changes) }
 }
 
 fn tune() -> Tune {

@@ -124,7 +124,7 @@ struct AbTest {
     sides: [AbSide; 2],
     rule: AbRule,
     seed: u64,
-    /// Why changes could not be undone.
+    /// Reason for which changes could not be undone.
     failed: Option<String>,
 }
 

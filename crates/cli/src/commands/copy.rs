@@ -47,8 +47,8 @@ fn measure(flags: &CopyFlags, tests: &[TestRecord]) -> anyhow::Result<CopyRecord
     let cores =
         kinds.iter().map(|kind| core(flags, kind, &mut kept)).collect::<Result<Vec<_>, _>>()?;
     kept.write();
-    let explained =
-        cores.first().map(|core| campaign::explained_by_copies(core, tests)).unwrap_or_default();
+    let explained = cores.iter().flat_map(|core| campaign::explained_by_copies(core, tests));
+    let explained = explained.collect();
     Ok(CopyRecord {
         schema: CopySchema::default(),
         linerate: env!("CARGO_PKG_VERSION").to_owned(),

@@ -32,7 +32,6 @@ use session::SessionError;
 use self::consent::Consent;
 use self::joined::JoinedHost;
 use super::test::request;
-use super::undo;
 use crate::exit::{self, UsageError};
 use crate::flags::TuneFlags;
 use crate::flags::format::Form;
@@ -103,8 +102,7 @@ fn tuned(
     let request = request(&flags.test, tune.row.plan.clone());
     let joined = JoinedHost::all(flags, &request, interrupts);
     let mut joined = joined.map_err(|why| anyhow!("{why}"))?;
-    let mut settings =
-        HostTuner::new(Tuning::open(&state).map_err(|error| undo::whole(&error))?, !flags.dry_run);
+    let mut settings = HostTuner::new(Tuning::open(&state)?, !flags.dry_run);
     let watchdog = Watchdog::start(&state);
     let watchdog = watchdog.context("cannot start a process that undoes changes")?;
     let mut progress = Progress::new(flags.test.output.detail());

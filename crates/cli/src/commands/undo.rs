@@ -10,13 +10,13 @@ use crate::output;
 
 pub(crate) fn run(flags: &UndoFlags) -> anyhow::Result<ExitCode> {
     let text = if flags.persistent {
-        persistent(flags).map_err(|error| whole(&error))?
+        persistent(flags)?
     } else if flags.dry_run {
-        let pending = tuning::pending(&flags.state).map_err(|error| whole(&error))?;
+        let pending = tuning::pending(&flags.state)?;
         let commands: Vec<_> = pending.into_iter().flat_map(|(_, commands)| commands).collect();
         lines(&commands)
     } else {
-        lines(&tuning::undo(&flags.state).map_err(|error| whole(&error))?)
+        lines(&tuning::undo(&flags.state)?)
     };
     output::print_text(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
@@ -28,11 +28,6 @@ fn persistent(flags: &UndoFlags) -> Result<String, TuningError> {
         return Ok(lines(&tuning::persisted(&flags.state)?));
     }
     Ok(lines(&tuning::unpersist(&flags.state)?))
-}
-
-/// Its sentence has the cause.
-pub(super) fn whole(error: &TuningError) -> anyhow::Error {
-    anyhow::Error::msg(error.to_string())
 }
 
 fn lines(all: &[impl std::fmt::Display]) -> String {

@@ -16,13 +16,13 @@ use rumqttc::{ConnAck, Connect, ConnectReturnCode, Disconnect, PubAck, Publish, 
 /// A connection that a broker has accepted.
 pub(super) struct Connection {
     stream: TcpStream,
-    /// What was received and not decoded yet.
+    /// Received bytes that are not decoded yet.
     received: BytesMut,
     /// Until when all has to be done, by `CLOCK_MONOTONIC`.
     end: Duration,
 }
 
-/// Why messages cannot be published.
+/// Reason for which messages cannot be published.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// There is no connection, or it ended.
@@ -137,7 +137,7 @@ fn reach(place: (&str, u16), end: Duration) -> Result<TcpStream, Failure> {
     Err(failed.into())
 }
 
-/// How long it is until `end`; not zero.
+/// Time until `end`; not zero.
 fn left(end: Duration) -> Result<Duration, Failure> {
     let left = end.saturating_sub(clock::monotonic());
     if left.is_zero() { Err(Failure::TimedOut) } else { Ok(left) }

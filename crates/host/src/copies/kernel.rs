@@ -26,12 +26,12 @@ pub(super) fn speeds(extent: &Extent) -> io::Result<Vec<KernelSpeed>> {
     Ok(speeds)
 }
 
-/// What the calls are made on.
+/// File, connection and buffer of the calls.
 struct Paths {
     file: File,
     connection: Connection,
     buffer: Vec<u8>,
-    /// Where the next call is made in the file.
+    /// Offset of the next call in the file, in bytes.
     at: usize,
 }
 

@@ -18,9 +18,9 @@ pub struct CoreKind {
     pub pipeline: Option<Pipeline>,
     /// Sizes of its caches of data in bytes, the first level first; empty: not known.
     pub cache_bytes: Vec<u64>,
-    /// What is known for the choice of a routine.
+    /// Facts for the choice of a routine.
     pub facts: Facts,
-    /// What a choice depends on, as one text: core, kernel, firmware and C library.
+    /// Everything that a choice depends on, as one text: core, kernel, firmware and C library.
     pub identity: String,
 }
 

@@ -24,7 +24,7 @@ use crate::Tree;
 
 pub use files::{Files, files};
 
-/// What reads the files at the next boot.
+/// Program that reads the files at the next boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PersistBy {
@@ -70,13 +70,13 @@ pub struct PersistentChange {
 /// A file of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersistentFile {
-    /// Where it is, e.g. `/etc/sysctl.d/90-linerate.conf`.
+    /// Path, e.g. `/etc/sysctl.d/90-linerate.conf`.
     pub path: String,
-    /// What it is.
+    /// Content of the file.
     pub content: Content,
 }
 
-/// What is at a path.
+/// Content of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
@@ -99,7 +99,7 @@ impl Display for PersistentFile {
     }
 }
 
-/// What was written, and what it replaced.
+/// Record of the files that were written, and of those that they replaced.
 #[derive(Debug, Serialize, Deserialize)]
 struct Register {
     by: PersistBy,
@@ -115,10 +115,10 @@ struct Register {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Written {
     path: String,
-    /// What was there before; none: nothing.
+    /// Content before; none: there was nothing.
     #[serde(default)]
     before: Option<Content>,
-    /// What was written, the latest last.
+    /// Contents that were written, the latest last.
     contents: Vec<Content>,
 }
 
@@ -283,7 +283,7 @@ impl Written {
     }
 }
 
-/// What is at a path now; none: nothing.
+/// Content of a path now; none: there is nothing.
 fn present(root: &Path, path: &str) -> Result<Option<Content>, TuningError> {
     let path = below(root, path);
     let found = match fs::symlink_metadata(&path) {

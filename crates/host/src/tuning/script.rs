@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use measurement::host::Role;
+use measurement::host::{Role, is_shown};
 use measurement::remedy::{Change, Setting};
 
 use super::adjustable::Adjustable;
@@ -15,11 +15,11 @@ use crate::Tree;
 /// Changes that belong together, and their reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    /// What they are for, without a full stop.
+    /// Reason for the changes, without a full stop.
     pub reason: &'a str,
     /// The changes, in the order in which they are to be made.
     pub changes: &'a [Change],
-    /// Why they are not to be made, without a full stop; none: they are.
+    /// Reason for which the changes are not to be made, without a full stop; none: they are.
     pub refused: Option<&'a str>,
 }
 
@@ -30,20 +30,20 @@ pub struct Script {
     parts: Vec<Part>,
 }
 
-/// What a step comes to.
+/// A step as lines of the script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     reason: String,
     lines: Vec<Line>,
 }
 
-/// What a change comes to.
+/// A change as a line of the script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Line {
     Change {
         setting: Setting,
         undo: Vec<String>,
-        /// What it may disturb, and who may write it again.
+        /// Risks of the change, and programs that may write the setting again.
         remarks: Vec<String>,
     },
     /// An option of a test.
@@ -118,6 +118,23 @@ fn read(kernel: &Kernel, adjustable: &dyn Adjustable) -> Result<Vec<String>, Ref
 }
 
 impl Script {
+    /// The script of changes of another host, which has told the commands that undo each. A change
+    /// without such commands is left out.
+    pub fn of_changes<'a>(
+        steps: impl IntoIterator<Item = (&'a str, Vec<(&'a Setting, &'a [String])>)>,
+    ) -> Self {
+        let line = |(setting, undo): (&Setting, &[String])| Line::Change {
+            setting: setting.clone(),
+            undo: undo.to_vec(),
+            remarks: Vec::new(),
+        };
+        let parts = steps.into_iter().map(|(reason, changes)| {
+            let made = changes.into_iter().filter(|(_, undo)| !undo.is_empty());
+            Part { reason: reason.to_owned(), lines: made.map(line).collect() }
+        });
+        Self { parts: parts.filter(|part| !part.lines.is_empty()).collect() }
+    }
+
     /// The settings that the script changes, in its order, each with the commands that undo it.
     pub fn changes(&self) -> impl DoubleEndedIterator<Item = (&Setting, &[String])> {
         let lines = self.parts.iter().flat_map(|part| &part.lines);
@@ -171,7 +188,7 @@ impl Display for Line {
 
 /// One line, whatever a host put into the text.
 fn comment(text: &str) -> String {
-    text.replace(|letter: char| letter.is_control(), " ")
+    text.replace(|letter: char| !is_shown(letter), " ")
 }
 
 #[cfg(test)]

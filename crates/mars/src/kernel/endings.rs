@@ -1,4 +1,4 @@
-//! How workloads end at an MPU: finished, panicked, unscheduled, or since the MPU stops.
+//! Ends of workloads at an MPU: finished, panicked, unscheduled, or since the MPU stops.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};

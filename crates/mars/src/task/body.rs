@@ -26,7 +26,7 @@ pub(crate) struct OneTask<F> {
     fiber: Slot,
 }
 
-/// Where the fiber of a task is while it has one.
+/// Place of the fiber of a task while it has one.
 #[derive(Default)]
 struct Slot(Option<TaskFiber>);
 

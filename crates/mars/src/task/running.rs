@@ -17,7 +17,7 @@ use crate::workload::{Next, Wait};
 /// to finish it.
 pub(super) type TaskFiber = Fiber<Core, TaskNext, i32>;
 
-/// What a task suspends itself with.
+/// Reason with which a task suspends itself.
 pub(super) type TaskNext = (Next, i32);
 
 /// The running task: what its function may ask of its MPU (worker thread).
@@ -28,7 +28,7 @@ pub struct Task<'a> {
     may_wait: bool,
 }
 
-/// Why a task could not wait.
+/// Reason for which a task could not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskError {
     /// The task is run-complete ([`Program::run_complete`](crate::Program::run_complete)): it
@@ -214,7 +214,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// What a call on the host returned.
+/// Result of a call on the host.
 struct Answer<R> {
     value: Mutex<Option<std::thread::Result<R>>>,
     has_come: Semaphore,

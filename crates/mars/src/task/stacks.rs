@@ -18,7 +18,7 @@ pub struct TaskStacks {
     high_water: Arc<AtomicUsize>,
 }
 
-/// How much of their stacks tasks have used.
+/// Use of their stacks by tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackUse {
     /// The size of a stack in bytes, as it was asked for.
@@ -42,7 +42,7 @@ impl TaskStacks {
         Self { bytes, memory, high_water: Arc::default() }
     }
 
-    /// What tasks have used of their stacks. An MPU adds what it knows when it stops; those of
+    /// Use of their stacks by tasks. An MPU adds what it knows when it stops; those of
     /// tasks that did not end are not known.
     pub fn used(&self) -> StackUse {
         StackUse { size: self.bytes, high_water: self.high_water.load(Relaxed) }
@@ -57,7 +57,7 @@ impl Builder {
     }
 }
 
-/// What an MPU keeps for tasks.
+/// State of an MPU for tasks.
 #[derive(Debug)]
 pub(crate) struct TaskModule {
     pool: Stacks,

@@ -174,7 +174,7 @@ fn bears_on_speed(name: &str) -> bool {
 }
 
 const FAST: [&str; 3] = ["net.core.", "net.ipv4.tcp_", "net.ipv4.udp_"];
-/// What defends a host (admin-guide/sysctl/net.rst, networking/ip-sysctl.rst).
+/// Sysctls that defend a host (admin-guide/sysctl/net.rst, networking/ip-sysctl.rst).
 const SAFETY: [&str; 4] = [
     "net.core.bpf_",
     "net.ipv4.tcp_syncookies",

@@ -231,7 +231,7 @@ impl Setting {
         )
     }
 
-    /// What the setting is a value of: its command without the value. The same for two values of
+    /// Name of the setting: its command without the value. It is equal for two values of
     /// one setting.
     pub fn target(&self) -> String {
         let command = self.to_string();

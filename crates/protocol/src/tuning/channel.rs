@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::key::{CODE, SharedKey};
 
-/// Why a connection is closed.
+/// Reason for which a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Broken {
     /// The host does not let others tune it.
@@ -25,7 +25,7 @@ pub enum Broken {
     NoMessage,
 }
 
-/// Who sends.
+/// Sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     FromClient = 1,

@@ -14,7 +14,7 @@ pub type Nonce = [u8; 32];
 #[derive(Clone)]
 pub struct SharedKey(Hmac<Sha256>);
 
-/// Why a text is no key.
+/// Reason for which a text is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// It is too short.

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::channel::Broken;
 
-/// What a client asks of a host.
+/// Request of a client to a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// What a setting would change; nothing is changed.
+    /// Tell what a setting would change; nothing is changed.
     Look(Setting),
     /// Make these settings, in this order, and undo those of an earlier request that are not among
     /// them.
@@ -21,7 +21,7 @@ pub enum Request {
     Alive,
 }
 
-/// What a host answers.
+/// Answer of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -33,7 +33,7 @@ pub enum Answer {
         is_in_effect: bool,
         /// Shell commands that restore the current value.
         undo: Vec<String>,
-        /// What the change may disturb.
+        /// Risks of the change.
         risks: Vec<String>,
         /// Running programs that may write the setting again.
         rewriters: Vec<String>,

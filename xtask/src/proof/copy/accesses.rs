@@ -48,7 +48,7 @@ struct Count {
     misaligned: u64,
 }
 
-/// What the plugin printed, by routine: `accesses SYMBOL LOADS STORES MISALIGNED MISALIGNED`.
+/// Output of the plugin by routine: `accesses SYMBOL LOADS STORES MISALIGNED MISALIGNED`.
 fn counts(log: &str) -> BTreeMap<&'static str, Count> {
     let mut counts = BTreeMap::<_, Count>::new();
     for line in log.lines() {

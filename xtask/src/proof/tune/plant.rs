@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::faults::scenario::Scenario;
 
-/// What is planted, and what is to be kept.
+/// A plant, and the changes that are to be kept.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Plant {
@@ -20,7 +20,7 @@ pub(super) struct Plant {
     /// Parts of commands, one of which has to be among those that are kept; empty: none may be kept.
     #[serde(default)]
     keeps: Vec<String>,
-    /// What is planted, and the test.
+    /// The fault, and the test.
     pub(super) fault: Scenario,
 }
 

@@ -38,7 +38,7 @@ impl Snapshot {
     }
 }
 
-/// What a shell of the client's host prints; its `/sys` has the interfaces of that host.
+/// Output of a shell of the client's host, whose `/sys` has the interfaces of that host.
 pub(super) fn shell(setting: &Setting<'_>, script: &str, words: &[&str]) -> Result<String> {
     let script = format!("mount -t sysfs sysfs /sys && {script}");
     let mut shell = setting.near().command("unshare");

@@ -1,4 +1,5 @@
-//! Where the interrupts of a host go, and to which fast cores those on slow ones belong.
+//! Placement of the interrupts of a host: their CPUs, and the fast cores to which those on slow
+//! ones belong.
 
 use measurement::host::Irq;
 

@@ -51,7 +51,7 @@ fn is_by_default(case: &Case<'_>) -> bool {
     case.test.is_some_and(|test| test.record.plan.options.engines.is_empty())
 }
 
-const SENDING: &str = "send without copies; --fastest finds the fastest engine for it";
+const SENDING: &str = "send without copies (--fastest finds the best engine)";
 const RECEIVING: &str = "use longer reads (-l), a larger MTU or GRO; --engine msg-trunc shows the \
                          rate without the copy";
 const SENDING_DATAGRAMS: &str =

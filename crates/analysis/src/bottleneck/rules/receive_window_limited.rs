@@ -229,7 +229,8 @@ impl Cause {
     }
 }
 
-/// What lets the kernel adjust the buffer, where something keeps it from that.
+/// A remedy with the changes that let the kernel adjust the receive buffer, where something keeps
+/// it from that.
 fn adjusted(case: &Case<'_>, receiver: &Role, remedy: Remedy) -> Remedy {
     let asked = case.test.and_then(|test| test.record.plan.options.window);
     let remedy = match asked {

@@ -11,13 +11,14 @@ use crate::words::{count, rounded};
 const PAGE: Page = Page {
     id: RuleId::TsoOff,
     title: "TSO off",
-    what: "Segmentation offload (TSO) is off at an interface that sends TCP, or it takes only small packets. It is the limit where \
-           it could be on and a CPU of the sender was full.",
+    what: "Segmentation offload (TSO) is off at an interface that sends TCP, or it takes only small \
+           packets. It is the limit where it could be on and a CPU of the sender was full.",
     why: "With it the stack sends up to 64 KiB at once and the device cuts them. Without it the \
           driver and all below the stack run once for each segment, 45 times as often.",
-    evidence: "`tx-tcp-segmentation` and `tx-tcp6-segmentation` (`ethtool -k IF`); `gso_max_size` (`ip -d \
-               link`).",
-    remedy: "`ethtool -K IF tso on`; where it is `off [fixed]`, `gso on` saves a part. `ip link set dev IF gso_max_size 65536 \
+    evidence: "`tx-tcp-segmentation` and `tx-tcp6-segmentation` (`ethtool -k IF`); `gso_max_size` \
+               (`ip -d link`).",
+    remedy: "`ethtool -K IF tso on`, where scatter-gather is off `ethtool -K IF sg on` before; where \
+             it is `off [fixed]`, `gso on` saves a part. `ip link set dev IF gso_max_size 65536 \
              gro_max_size 65536`.",
     source: "Documentation/networking/segmentation-offloads.rst",
 };

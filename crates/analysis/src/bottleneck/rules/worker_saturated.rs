@@ -35,7 +35,7 @@ fn finding(case: &Case<'_>, role: &Role) -> Option<Found> {
 
 /// Blocks of which a system call costs more than the copy, in bytes. To be calibrated.
 const SMALL: u64 = 8_192;
-/// What `-l` is of a TCP stream without it, in bytes.
+/// Default of `-l` for a TCP stream, in bytes.
 const USUAL: u64 = 128 << 10;
 
 #[cfg(test)]

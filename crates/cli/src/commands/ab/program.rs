@@ -22,7 +22,7 @@ use session::{Family, SessionError};
 #[derive(Debug)]
 pub(super) struct Programs;
 
-/// What a program is.
+/// Kind of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Iperf3,
@@ -33,7 +33,7 @@ impl Programs {
     /// Checks that a program can test what a plan says.
     ///
     /// # Errors
-    /// Why it cannot, in one sentence.
+    /// The reason in one sentence.
     pub(super) fn check(program: &Path, plan: &TestPlan) -> Result<(), String> {
         options(plan)?;
         kind(program).map(drop)
@@ -172,7 +172,7 @@ fn seconds(time: Duration) -> Result<String, String> {
     Err("it takes whole seconds: type e.g. -t 2s".to_owned())
 }
 
-/// How long a test may take.
+/// Longest time of a test.
 fn limit(plan: &TestPlan) -> Duration {
     let time = match plan.end {
         End::Time(time) => time,
@@ -182,7 +182,7 @@ fn limit(plan: &TestPlan) -> Duration {
     time.saturating_add(plan.omit).saturating_add(GRACE)
 }
 
-/// What a program prints until its end, and how it ends; none: a signal of `interrupts` ended it. It
+/// Output and exit status of a program; none: a signal of `interrupts` ended it. It
 /// is killed after so long.
 fn output(
     mut child: Child,
@@ -250,7 +250,7 @@ fn record(output: &Output, request: &Request) -> Result<TestRecord, String> {
     }
 }
 
-/// What a program complained of.
+/// Error message of a program.
 fn complaint(output: &Output) -> String {
     let stdout = String::from_utf8_lossy(&output.stdout);
     let error = stdout.lines().find_map(|line| line.trim().strip_prefix("\"error\":"));

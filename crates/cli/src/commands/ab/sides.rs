@@ -19,7 +19,7 @@ pub(super) struct Side {
     shared: String,
 }
 
-/// What a side has beside options of the test.
+/// Everything of a side: options of the test, changes, server and program.
 struct Own<'a> {
     name: &'static str,
     options: &'a str,
@@ -97,7 +97,7 @@ fn side(own: Own<'_>) -> Result<Side, UsageError> {
     Ok(Side { shown, row, shared })
 }
 
-/// What the sides have together.
+/// Checks that the sides can be tested in turn.
 fn check_together(sides: &[&Side; 2]) -> Result<(), UsageError> {
     let is_any = |has: fn(&Row) -> bool| sides.iter().any(|side| has(&side.row));
     if is_any(|row| row.program.is_some()) {

@@ -1,4 +1,4 @@
-//! What is done with a client's requests to change settings of this host: one client at a time, only
+//! Serves a client's requests to change settings of this host: one client at a time, only
 //! settings that are allowed, and everything undone that is not kept.
 
 use std::path::{Path, PathBuf};
@@ -22,13 +22,13 @@ pub(super) struct Tuned {
 struct Active {
     connection: u32,
     tuner: HostTuner,
-    /// What it has in effect.
+    /// Settings of the tuning that are in effect.
     made: Vec<Setting>,
     /// Undoes what is left if this process is killed.
     watchdog: Watchdog,
 }
 
-/// What is answered to a request, and what the log is told.
+/// Answer to a request, and lines for the log.
 #[derive(Default)]
 pub(super) struct Reply {
     /// None: it has no answer.

@@ -100,7 +100,7 @@ fn answer(interrupts: &StopSignals, count: usize) -> Answer {
     }
 }
 
-/// What a line says of so many proposals.
+/// The answer that a typed line gives to so many proposals.
 fn understood(line: &str, count: usize) -> Answer {
     let line = line.trim().to_lowercase();
     if matches!(line.as_str(), "y" | "yes") {

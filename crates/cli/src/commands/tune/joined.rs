@@ -17,9 +17,9 @@ pub(super) struct JoinedHost {
     request: TestRequest,
     key: SharedKey,
     connection: Option<TuningConnection>,
-    /// What it was last asked to have in effect.
+    /// Settings that the last request asked for.
     made: Vec<Setting>,
-    /// What was read back, of each setting the last value.
+    /// Values that were read back, of each setting the last.
     effective: Vec<ReadBack>,
 }
 

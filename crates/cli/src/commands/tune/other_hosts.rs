@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use host::tuning::Script;
 use measurement::host::{Role, is_shown};
 use measurement::tune::{Attempt, TriedChange, TuneRecord};
 
@@ -26,24 +27,19 @@ pub(super) fn write(
         writeln!(out, "exit 0")?;
         writeln!(out, "# For {0}: sed '1,/^{marker}$/d' FILE | ssh {0} sudo sh -s", comment(name))?;
         writeln!(out, "# and, to undo it, the same with \"sh -s undo\".\n{marker}")?;
-        write_one(&of_host(record, role), out)?;
+        write!(out, "{}", script(&of_host(record, role)))?;
     }
     Ok(())
 }
 
-fn write_one(record: &TuneRecord, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "set -e\ncase \"$1\" in\nundo)")?;
-    let changes = record.attempts.iter().rev().flat_map(|one| one.changes.iter().rev());
-    let undo: Vec<_> = changes.flat_map(|one| &one.undo).collect();
-    undo.iter().try_for_each(|command| writeln!(out, "    {command}"))?;
-    // A list of commands must not be empty (sh(1), 2.9.4).
-    writeln!(out, "    :\n    ;;\n*)")?;
-    for attempt in record.attempts.iter().filter(|one| one.changes.iter().any(is_made)) {
-        writeln!(out, "    # {}.", comment(&attempt.finding))?;
-        let made = attempt.changes.iter().filter(|one| is_made(one));
-        made.map(|one| one.change.command()).try_for_each(|line| writeln!(out, "    {line}"))?;
-    }
-    writeln!(out, "    :\n    ;;\nesac")
+/// The script of the changes of a record.
+fn script(record: &TuneRecord) -> Script {
+    let steps = record.attempts.iter().map(|attempt| {
+        let changes = attempt.changes.iter();
+        let changes = changes.map(|one| (&one.change.setting, one.undo.as_slice()));
+        (attempt.finding.as_str(), changes.collect())
+    });
+    Script::of_changes(steps)
 }
 
 /// Whether a change can be made.
@@ -63,7 +59,7 @@ fn of_host(record: &TuneRecord, host: &Role) -> TuneRecord {
     record
 }
 
-/// One line, whatever a host put into the text.
+/// One word of a shell and a line of a comment, whatever the name has.
 fn comment(text: &str) -> String {
     text.replace(|letter: char| !is_shown(letter) || letter == '\'', " ")
 }

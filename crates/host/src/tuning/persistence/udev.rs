@@ -7,7 +7,7 @@ use super::is_plain;
 /// The rule of a setting.
 ///
 /// # Errors
-/// Why there is none, without a full stop.
+/// The reason, without a full stop.
 pub(super) fn rule(setting: &Setting) -> Result<String, &'static str> {
     if let Setting::CpuGovernor { governor } = setting
         && is_plain(governor)
