@@ -562,7 +562,7 @@ fn at(second: u64) -> Timestamp {
 
 const TIME: Duration = Duration::from_secs(10);
 const BLOCK: u64 = 1_250;
-const DATAGRAMS: u64 = 100_000;
+pub(crate) const DATAGRAMS: u64 = 100_000;
 const BYTES: u64 = BLOCK * DATAGRAMS;
 const WORK: [Work; 8] = [
     Work::CopyUser,

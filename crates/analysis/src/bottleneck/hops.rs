@@ -2,13 +2,14 @@
 //! hook, the input of the IP layer, forwarding.
 
 use measurement::host::counter;
-use measurement::{Certainty, Role};
+use measurement::{Bound, Certainty, Role};
 
 use super::Case;
 use super::case::Blame;
 use crate::evidence::{Flowing, HostView};
 use crate::facts::ingress::{self, Ingress};
 use crate::facts::ip_layer;
+use crate::words::share;
 
 /// A place that drops, and how much of what is missing that explains.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,11 @@ impl Hop {
     /// Whether it explains most of what is missing.
     pub(super) fn is_limit(&self) -> bool {
         self.blame.certainty == Certainty::Limit
+    }
+
+    /// Share of what came there that it let through.
+    pub(super) fn passed(&self) -> f64 {
+        1.0 - share(self.dropped, self.received).min(1.0)
     }
 }
 
@@ -42,6 +48,31 @@ pub(super) fn at_ingress<'a>(case: &Case<'a>, host: &HostView<'a>) -> Option<(In
     let received = counter::INTERFACE_RX_PACKETS.on(ingress.interface);
     let received = host.growth(received).unwrap_or(0);
     Some((ingress, hop(case, host, ingress.packets.most, received)?))
+}
+
+/// What the ingress hook of a receiver of datagrams let through: a packet filter behind it may have
+/// dropped most of that. None: it is TCP, which sends as much as the last of them lets through.
+pub(super) fn allowed_at_ingress(case: &Case<'_>, host: &HostView<'_>) -> Option<Bound> {
+    let passed = at_input(case, host).map_or(1.0, |hop| hop.passed());
+    bound_of_datagrams(case, host, passed, "what its ingress hook let through")
+}
+
+/// What the packet filter of a receiver of datagrams let through.
+pub(super) fn allowed_at_input(case: &Case<'_>, host: &HostView<'_>) -> Option<Bound> {
+    bound_of_datagrams(case, host, 1.0, "what its packet filter let through")
+}
+
+fn bound_of_datagrams(
+    case: &Case<'_>,
+    host: &HostView<'_>,
+    passed_later: f64,
+    arithmetic: &str,
+) -> Option<Bound> {
+    let mut flows = case.wanting().filter(|_| case.is_udp());
+    let flow = flows.find(|flow| flow.receiver() == *host.role())?;
+    let arrived = flow.arrived()?.rate.bits_per_second() as f64;
+    let is_known = arrived > 0.0 && passed_later > 0.0;
+    is_known.then(|| Bound::exact(arrived / passed_later, arithmetic))
 }
 
 /// What an observed host received and did not forward.

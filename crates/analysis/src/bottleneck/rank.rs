@@ -103,6 +103,7 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
             finding.certainty,
             !is_refuted(case, finding),
             !is_consequence(finding),
+            !is_outweighed(case, &limits, finding),
             causes::kind(finding.rule),
             closeness(case, finding),
         )
@@ -114,6 +115,17 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
         key(other).cmp(&key(one)).then_with(bounds).then_with(shares)
     });
     found
+}
+
+/// Whether a host stood still for a small part of the time, which costs little, and loss keeps its
+/// TCP waiting for most of the rest.
+fn is_outweighed(case: &Case<'_>, limits: &[Finding], finding: &Finding) -> bool {
+    let is_short =
+        causes::usual_effect(finding.rule) == UsualEffect::Passed && finding.share <= SHORT;
+    let is_loss =
+        |one: &&Finding| one.rule == RuleId::TcpPathLoss || causes::is_of_a_filter(one.rule);
+    let weighs = |one: &Finding| explained(case, one) > MUCH_LONGER * finding.share;
+    case.is_tcp() && is_short && limits.iter().filter(is_loss).any(weighs)
 }
 
 /// Whether a cause that is a share of the time lasts about as long as the wait for a CPU that it
@@ -159,6 +171,8 @@ fn is_one_place(case: &Case<'_>, one: &Role, other: &Role) -> bool {
     one == other || hosts.is_some_and(|(one, other)| one.is_same_kernel(other))
 }
 
+/// Share of the time in which a host stands still, which costs a rate about as much of itself.
+const SHORT: f64 = 0.15;
 /// So many times the share of a cause is more than it brings about.
 const MUCH_LONGER: f64 = 4.0;
 /// Findings beside the headline.

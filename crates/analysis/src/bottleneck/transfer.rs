@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::host::{Counter, counter};
 use measurement::judgement::{TcpAccount, TimeShares};
 use measurement::units::show_time;
-use measurement::{Bound, Order, Role, TcpSample};
+use measurement::{Bound, Order, Role, Sample, TcpSample, TestRecord};
 
 use super::Case;
 use super::response::{Control, at_least};
@@ -142,10 +142,37 @@ impl Transfer<'_> {
     /// Whether segments that were sent again were late, and not lost: they changed their order,
     /// and more arrives than such loss would let through.
     pub(super) fn are_late(&self, case: &Case<'_>) -> bool {
-        let changed = self.account.reorderings > self.account.retransmitted_segments / 2;
+        let changed = self.account.reorderings > self.account.retransmitted_segments / 2
+            || self.changes_order_later(case);
         let again = self.sent_again();
         let bears_loss = self.control(case) == Control::Bbr && (MUCH..BORNE).contains(&again);
         changed && (bears_loss || self.refutes_its_loss(case))
+    }
+
+    /// Whether the order changed more often than half of the segments that were sent again.
+    pub(super) fn changes_order(&self) -> bool {
+        is_reordered(self.account.reorderings, self.account.retransmitted_segments)
+    }
+
+    /// The same after the first sample: slow start may have filled a queue until it overflowed,
+    /// and what that lost is most of what the whole test lost.
+    pub(super) fn changes_order_later(&self, case: &Case<'_>) -> bool {
+        let of = |sample: &Sample, record: &TestRecord| {
+            let each = sample.streams.iter().zip(&record.streams);
+            let own = each.filter(|(_, stream)| stream.sender).filter_map(|(one, _)| one.tcp);
+            own.fold((0, 0), |(order, again): (u64, u64), tcp| {
+                let order = order.saturating_add(tcp.reorderings.into());
+                (order, again.saturating_add(tcp.retransmits))
+            })
+        };
+        let record = case.test.map(|test| test.record).filter(|_| self.sender() == Role::Here);
+        let later = record.and_then(|record| {
+            let samples = record.samples.get(record.base + 1..)?;
+            let (first, last) = samples.first().zip(samples.last())?;
+            let (first, last) = (of(first, record), of(last, record));
+            Some((last.0.checked_sub(first.0)?, last.1.checked_sub(first.1)?))
+        });
+        later.is_some_and(|(order, again)| is_reordered(order, again))
     }
 
     /// Whether far more arrives than the congestion control reaches with the share of loss that was
@@ -209,6 +236,12 @@ impl Transfer<'_> {
     }
 }
 
+const fn is_reordered(times: u64, sent_again: u64) -> bool {
+    times >= OFTEN && times > sent_again / 2
+}
+
+/// Changes of the order. To be calibrated.
+const OFTEN: u64 = 100;
 /// Share of the bytes that were sent again from which on that tells.
 const MUCH: f64 = 0.001;
 /// Share of loss that BBR bears without slowing down (up to a fifth, the first version).

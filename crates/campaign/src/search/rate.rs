@@ -97,7 +97,7 @@ impl<'a> RateChoice<'a> {
             return Some(Step { rate, length });
         }
         let around = self.points.around();
-        let left = self.budget().saturating_sub(self.spent() + around);
+        let left = self.budget().saturating_sub(self.spent() + around).max(self.least_left());
         let fitting = |step: Step, left: Duration| {
             let length = step.length.max(around.min(LONGEST));
             let fits =
@@ -192,6 +192,18 @@ impl<'a> RateChoice<'a> {
         }
     }
 
+    /// What is left for the next trial at least. On a host whose CPUs others take, the set-up of the
+    /// first trials uses up the time, and the rate with which the search begins would be the result.
+    fn least_left(&self) -> Duration {
+        let is_begun = self.points.len() < FEWEST && self.points.high().is_none();
+        let is_on_the_way_up = self.known.is_none() && self.points.disturbed().is_none();
+        if is_begun && is_on_the_way_up && self.spent() < SLOW_BUDGET {
+            self.usual_length().max(self.points.around().min(LONGEST))
+        } else {
+            Duration::ZERO
+        }
+    }
+
     /// The length of a trial that confirms.
     fn confirms(&self) -> Duration {
         CONFIRMS.min(self.budget() / 2)
@@ -271,6 +283,10 @@ const CONFIRMS: Duration = Duration::from_millis(700);
 const LONGEST: Duration = Duration::from_secs(1);
 const BUDGET: Duration = Duration::from_secs(2);
 const LEAST_BUDGET: Duration = Duration::from_millis(400);
+/// Trials upwards from an unknown rate for which there is time on a slow host too: up to 2.5 Gbit/s.
+const FEWEST: usize = 5;
+/// For them.
+const SLOW_BUDGET: Duration = Duration::from_secs(4);
 /// Payload of a datagram in a frame of Ethernet, in bytes.
 const ETHERNET: f64 = 1_472.0;
 

@@ -36,7 +36,11 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let remedy =
         format!("see its rules: tc -s filter show dev {interface} ingress, nft list hooks");
     let found = found.at(host.role()).explaining(hop.blame.share).remedy(remedy);
-    Some(found.seen(described(&dropped, &hop)).seen(of_the_loss(&hop)))
+    let found = found.seen(described(&dropped, &hop)).seen(of_the_loss(&hop));
+    Some(match hops::allowed_at_ingress(case, host) {
+        Some(bound) => found.allowing(bound),
+        None => found,
+    })
 }
 
 fn described(dropped: &Ingress<'_>, hop: &Hop) -> String {
@@ -67,7 +71,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
 #[cfg(test)]
 mod tests {
     use measurement::host::counter;
-    use measurement::{Certainty, Role};
+    use measurement::{Certainty, Role, RuleId};
 
     use super::*;
     use crate::accounts::Test;
@@ -85,5 +89,21 @@ mod tests {
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found[0].certainty, Certainty::Limit, "{found:?}");
         assert!(found[0].text.contains("filter on eth0 of the server drops"), "{found:?}");
+    }
+
+    #[test]
+    fn of_two_filters_the_one_that_lets_less_of_what_it_gets_through_limits() {
+        let first = |at_ingress, in_firewall| {
+            let mut record = test_record::udp();
+            test_record::lose(&mut record, at_ingress + in_firewall);
+            test_record::vanish_at_ingress(&mut record, at_ingress);
+            let delivered = test_record::DATAGRAMS - at_ingress - in_firewall;
+            let host = test_record::host(&mut record, &Role::Peer);
+            test_record::grow(host, counter::IP_IN_DELIVERS.v4, delivered);
+            let test = Test::from_record(&record);
+            crate::bottleneck::findings(&Case::of_test(&test, &[]))[0].rule
+        };
+        assert_eq!(first(48_000, 41_000), RuleId::InputDrops);
+        assert_eq!(first(48_000, 500), RuleId::IngressDrops);
     }
 }

@@ -31,26 +31,30 @@ fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let receiver = flow.receiver();
     let hop = hops::at_input(case, case.host(&receiver)?)?;
     let (what, certainty, part) = match &flow.account.ledger {
-        Some(ledger) => of_ledger(ledger)?,
+        Some(ledger) => of_ledger(ledger, &hop)?,
         None => ("segments", hop.blame.certainty, hop.blame.share),
     };
     let text = format!("the firewall of {} drops {what}", words::host(&receiver));
     let found = Found::new(certainty, text).at(&receiver).going(flow.outcome.direction);
-    Some(
-        found
-            .explaining(part)
-            .seen(described(&hop))
-            .seen(format!("{} of the loss", percent(part)))
-            .remedy("see what its rules count: iptables -L -v -n, nft list ruleset"),
-    )
+    let found = found
+        .explaining(part)
+        .seen(described(&hop))
+        .seen(format!("{} of the loss", percent(part)))
+        .remedy("see what its rules count: iptables -L -v -n, nft list ruleset");
+    Some(match case.host(&receiver).and_then(|host| hops::allowed_at_input(case, host)) {
+        Some(bound) => found.allowing(bound),
+        None => found,
+    })
 }
 
-/// Of UDP the ledger tells how many datagrams that were.
-fn of_ledger(ledger: &Ledger) -> Option<(&'static str, Certainty, f64)> {
+/// Of UDP the ledger tells how many datagrams that were. What drops most of what came to it limits,
+/// however much was lost before.
+fn of_ledger(ledger: &Ledger, hop: &Hop) -> Option<(&'static str, Certainty, f64)> {
     let drops = ledger.drops.iter().filter(|drop| drop.place == Place::ReceiverFirewall);
     let sum = |of: fn(&Drop) -> u64| drops.clone().map(of).fold(0, u64::saturating_add);
     let part = share(sum(|drop| drop.datagrams), ledger.lost());
-    let is_sure = part >= MOST_OF_IT && share(sum(|drop| drop.least), ledger.lost()) >= part / 2.0;
+    let is_most = part >= MOST_OF_IT || hop.passed() <= 1.0 - MOST_OF_IT;
+    let is_sure = is_most && share(sum(|drop| drop.least), ledger.lost()) >= part / 2.0;
     let certainty = if is_sure { Certainty::Limit } else { Certainty::Candidate };
     let is_much = share(sum(|drop| drop.datagrams), ledger.sent) > TOLERATED;
     is_much.then_some(("datagrams", certainty, part))

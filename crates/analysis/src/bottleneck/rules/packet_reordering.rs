@@ -53,8 +53,7 @@ fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let account = transfer.account;
     let is_spurious = transfer.sent_again() >= MUCH && transfer.spurious() >= 0.5;
-    let is_seen =
-        account.reorderings >= OFTEN && account.reorderings > account.retransmitted_segments / 2;
+    let is_seen = transfer.changes_order() || transfer.changes_order_later(case);
     if !is_spurious && !is_seen {
         return None;
     }
@@ -94,8 +93,6 @@ const REMEDY: &str = "keep a flow on one link and one queue (hash of the bond, R
 const MUCH: f64 = 0.001;
 /// Share of the bytes retransmitted below which BBR does not slow down.
 const LITTLE: f64 = 0.01;
-/// Times. To be calibrated.
-const OFTEN: u64 = 100;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
