@@ -93,6 +93,7 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
                 && causes::brings_about(limit.rule, finding.rule)
                 && reaches(case, limit, finding)
                 && is_as_long(limit, finding)
+                && !outweighs(case, finding, limit)
                 // What a filter drops does not make the rate that a shaper was given.
                 && !(causes::is_of_a_filter(limit.rule)
                     && closeness(case, finding) == Closeness::Met)
@@ -103,7 +104,7 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
             finding.certainty,
             !is_refuted(case, finding),
             !is_consequence(finding),
-            !is_outweighed(case, &limits, finding),
+            !limits.iter().any(|limit| outweighs(case, limit, finding)),
             causes::kind(finding.rule),
             closeness(case, finding),
         )
@@ -117,15 +118,13 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
     found
 }
 
-/// Whether a host stood still for a small part of the time, which costs little, and loss keeps its
-/// TCP waiting for most of the rest.
-fn is_outweighed(case: &Case<'_>, limits: &[Finding], finding: &Finding) -> bool {
-    let is_short =
-        causes::usual_effect(finding.rule) == UsualEffect::Passed && finding.share <= SHORT;
-    let is_loss =
-        |one: &&Finding| one.rule == RuleId::TcpPathLoss || causes::is_of_a_filter(one.rule);
-    let weighs = |one: &Finding| explained(case, one) > MUCH_LONGER * finding.share;
-    case.is_tcp() && is_short && limits.iter().filter(is_loss).any(weighs)
+/// Whether loss keeps TCP waiting for most of the time, while a host stood still for a small part of
+/// it, which costs as much.
+fn outweighs(case: &Case<'_>, finding: &Finding, short: &Finding) -> bool {
+    let is_short = causes::usual_effect(short.rule) == UsualEffect::Passed && short.share <= SHORT;
+    let is_loss = finding.rule == RuleId::TcpPathLoss || causes::is_of_a_filter(finding.rule);
+    let is_more = || explained(case, finding) > MUCH_LONGER * short.share;
+    case.is_tcp() && is_short && is_loss && is_more()
 }
 
 /// Whether a cause that is a share of the time lasts about as long as the wait for a CPU that it

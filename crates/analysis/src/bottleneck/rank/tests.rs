@@ -560,3 +560,17 @@ fn a_bound_by_few_losses_is_wide() {
     assert_eq!(conclusion(90, 9_500), Conclusion::Limited);
     assert_eq!(conclusion(90_000, 9_500), Conclusion::Undecided);
 }
+
+#[test]
+fn a_quota_that_stops_a_host_for_a_tenth_of_the_time_costs_less_than_loss() {
+    let first = |throttled_micros| {
+        let mut record = test_record::tcp();
+        test_record::send_again(&mut record, 1_200, 5);
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::CGROUP_THROTTLED, 35);
+        test_record::grow(host, counter::CGROUP_THROTTLED_TIME, throttled_micros);
+        judged(&record).findings[0].rule
+    };
+    assert_eq!(first(1_200_000), RuleId::TcpPathLoss);
+    assert_eq!(first(5_000_000), RuleId::CgroupCpuQuota);
+}

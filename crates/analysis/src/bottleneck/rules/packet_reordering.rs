@@ -156,4 +156,22 @@ mod tests {
         assert_eq!(rules(100, 60_000), [RuleId::TcpPathLoss]);
         assert_eq!(rules(9_000, 60_000), [RuleId::TcpPathLoss], "the path duplicates");
     }
+
+    #[test]
+    fn the_order_changes_after_slow_start_has_filled_a_queue() {
+        let found = |later: u32| {
+            let mut record = test_record::tcp();
+            test_record::send_again(&mut record, 1_400, 5);
+            test_record::sent(&mut record).reorderings = 340 + later;
+            let end = record.samples.len() - 1;
+            for sample in &mut record.samples[1..end] {
+                let tcp = sample.streams[0].tcp.as_mut().expect("it is TCP");
+                (tcp.retransmits, tcp.reorderings) = (1_320, 340);
+            }
+            let test = Test::from_record(&record);
+            check(&Case::of_test(&test, &[])).len()
+        };
+        assert_eq!(found(150), 1);
+        assert_eq!(found(20), 0);
+    }
 }
