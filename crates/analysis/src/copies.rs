@@ -31,7 +31,7 @@ fn by_alignment(core: &CoreCopies, routine: &str) -> Option<Cliff> {
     };
     let cause = match routine {
         "unaligned" if byte.is_some_and(is_slower_than_bytes) => CliffCause::Trap,
-        "word-x8" => CliffCause::Bytes,
+        "word" | "word-x8" => CliffCause::Bytes,
         _ => return None,
     };
     let cliff = behind(cause, slowest, from);
@@ -197,6 +197,8 @@ mod tests {
             routines: vec![
                 speed("byte", 1_448, 0, 0.37),
                 speed("byte", 1_448, 1, 0.37),
+                speed("word", 1_448, 0, 2.8),
+                speed("word", 1_448, 3, 0.37),
                 speed("word-x8", 1_448, 0, 5.6),
                 speed("word-x8", 1_448, 3, 0.37),
                 speed("shift-x4", 1_448, 0, 5.6),
@@ -221,6 +223,7 @@ mod tests {
             [
                 (CliffCause::Trap, "unaligned"),
                 (CliffCause::Bytes, "word-x8"),
+                (CliffCause::Bytes, "word"),
                 (CliffCause::Level2, "libc"),
                 (CliffCause::Level1, "libc"),
             ]

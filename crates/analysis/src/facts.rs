@@ -14,6 +14,7 @@ pub(crate) mod ingress;
 pub(crate) mod ip_layer;
 pub(crate) mod missed_frames;
 pub(crate) mod others_cpu;
+pub(crate) mod pauses;
 pub(crate) mod queue_drops;
 pub(crate) mod quota;
 pub(crate) mod run_delay;

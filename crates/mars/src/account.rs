@@ -19,6 +19,8 @@ pub(crate) struct Account {
     ready_wait: AtomicU64,
     turns: AtomicU64,
     sleeps: AtomicU64,
+    long_sleeps: AtomicU64,
+    long_idle: AtomicU64,
     spun: AtomicU64,
     kinds: Box<[KindAccount]>,
 }
@@ -41,6 +43,8 @@ impl Account {
             ready_wait: zero(),
             turns: zero(),
             sleeps: zero(),
+            long_sleeps: zero(),
+            long_idle: zero(),
             spun: zero(),
             kinds: kinds.collect(),
         }
@@ -57,7 +61,12 @@ impl Account {
 
     pub(crate) fn wake_up(&self, now: Time) {
         let since = self.asleep_since.load(Relaxed);
-        add(&self.idle, now.nanos().saturating_sub(since));
+        let slept = now.nanos().saturating_sub(since);
+        add(&self.idle, slept);
+        if slept >= nanos(Utilisation::LONG_SLEEP) {
+            add(&self.long_sleeps, 1);
+            add(&self.long_idle, slept);
+        }
         self.asleep_since.store(0, Release);
     }
 
@@ -98,6 +107,8 @@ impl Account {
             spun: Duration::from_nanos(self.spun.load(Relaxed)),
             turns: self.turns.load(Relaxed),
             sleeps: self.sleeps.load(Relaxed),
+            long_sleeps: self.long_sleeps.load(Relaxed),
+            long_idle: Duration::from_nanos(self.long_idle.load(Relaxed)),
             kinds: kinds.collect(),
         }
     }
@@ -119,6 +130,10 @@ pub struct Utilisation {
     pub turns: u64,
     /// How often the MPU slept.
     pub sleeps: u64,
+    /// How often it slept for [`Self::LONG_SLEEP`] or more, until it woke.
+    pub long_sleeps: u64,
+    /// Part of `idle` in which it did.
+    pub long_idle: Duration,
     /// Time and turns of each kind of workload.
     pub kinds: Vec<KindUse>,
 }
@@ -136,6 +151,9 @@ pub struct KindUse {
 }
 
 impl Utilisation {
+    /// Least length of a long sleep.
+    pub const LONG_SLEEP: Duration = Duration::from_millis(10);
+
     /// Share of the time in which the MPU (worker thread) did not sleep, from 0 to 1. It is 0 if no
     /// time has passed.
     pub fn share(&self) -> f64 {
@@ -159,6 +177,8 @@ impl Utilisation {
             spun: self.spun.saturating_sub(earlier.spun),
             turns: self.turns - earlier.turns,
             sleeps: self.sleeps - earlier.sleeps,
+            long_sleeps: self.long_sleeps - earlier.long_sleeps,
+            long_idle: self.long_idle.saturating_sub(earlier.long_idle),
             kinds: kinds.collect(),
         }
     }

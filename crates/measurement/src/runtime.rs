@@ -55,6 +55,12 @@ pub struct MpuUse {
     pub turns: u64,
     /// How often the worker slept.
     pub sleeps: u64,
+    /// How often it slept for 10 ms or more.
+    #[serde(skip_serializing_if = "is_none", default)]
+    pub pauses: u64,
+    /// Part of `idle_seconds` in which it did, in seconds.
+    #[serde(skip_serializing_if = "is_no_time", default)]
+    pub pause_seconds: f64,
 }
 
 impl MpuUse {
@@ -96,12 +102,29 @@ impl Runtime {
 
 impl MpuUse {
     fn is_plausible(&self, most: u64) -> bool {
-        let spans =
-            [self.run_seconds, self.idle_seconds, self.ready_wait_seconds, self.spun_seconds];
+        let spans = [
+            self.run_seconds,
+            self.idle_seconds,
+            self.ready_wait_seconds,
+            self.spun_seconds,
+            self.pause_seconds,
+        ];
         spans.into_iter().all(is_a_span)
             && (0.0..=1.0).contains(&self.utilisation)
-            && self.turns.max(self.sleeps) <= most
+            && self.turns.max(self.sleeps).max(self.pauses) <= most
     }
+}
+
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")
+)]
+const fn is_none(number: &u64) -> bool {
+    *number == 0
+}
+
+fn is_no_time(seconds: &f64) -> bool {
+    *seconds <= 0.0
 }
 
 /// Whether it is a plausible number of seconds.

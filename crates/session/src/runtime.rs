@@ -19,6 +19,8 @@ pub(crate) fn runtime(service: &RuntimeStatistics, records: &[StreamRecord]) -> 
             spun_seconds: spent.spun.as_secs_f64(),
             turns: spent.turns,
             sleeps: spent.sleeps,
+            pauses: spent.long_sleeps,
+            pause_seconds: spent.long_idle.as_secs_f64(),
             ..MpuUse::default()
         }
     });

@@ -15,7 +15,8 @@ pub(crate) const PAGE: Page = Page {
     what: "The group was throttled during the result.",
     why: "A quota stops all threads at once until its next period. One that was used up again and \
           again is the limit; one that was used up once may be.",
-    evidence: "`nr_throttled` and `throttled_usec` of `cpu.stat` (cgroups(7)).",
+    evidence: "`nr_throttled` and `throttled_usec` of `cpu.stat` (cgroups(7)). Of a peer that tells \
+               neither: this end's workers sleep for 10 ms or more once each 100 ms.",
     remedy: "A larger quota.",
     source: "",
 };

@@ -1,19 +1,38 @@
 //! `cgroup-cpu-quota`: a control group's quota is the limit.
 
+use measurement::Role;
 #[cfg(test)]
 use measurement::host::counter;
 use measurement::units::show_time;
 
 use super::{Case, Found, Rule};
+use crate::bottleneck::load;
 use crate::evidence::HostView;
-use crate::facts::{Severity, quota};
+use crate::facts::{Severity, pauses, quota};
 use crate::words::{self, counted, percent};
 
 pub(super) const RULE: Rule = Rule { page: &quota::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    let is_wanting = case.wanting().next().is_some();
-    if is_wanting { case.hosts.iter().filter_map(finding).collect() } else { Vec::new() }
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    case.hosts.iter().filter_map(finding).chain(of_silent_peer(case)).collect()
+}
+
+/// A peer that does not tell what its group did.
+fn of_silent_peer(case: &Case<'_>) -> Option<Found> {
+    let test = case.test.filter(|_| load::is_untold(case, &Role::Peer))?;
+    let pauses = pauses::of_the_other_end(test)?;
+    let name = words::host(&Role::Peer);
+    let found = Found::limit(format!("{name} stops each 100 ms, as by a cgroup CPU quota"));
+    let found = found.at(&Role::Peer).explaining(pauses.share).seen(format!(
+        "{} of about {}, {} of the time",
+        counted(pauses.times, "pause"),
+        show_time(pauses.each),
+        percent(pauses.share)
+    ));
+    Some(found.remedy("raise cpu.max of its cgroup, or run it outside that container"))
 }
 
 fn finding(host: &HostView<'_>) -> Option<Found> {
@@ -54,7 +73,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
 
 #[cfg(test)]
 mod tests {
-    use measurement::{Certainty, Role};
+    use measurement::Certainty;
 
     use super::*;
     use crate::accounts::Test;
@@ -73,5 +92,18 @@ mod tests {
         assert_eq!(certainty(1, 340_000), Certainty::Candidate);
         assert_eq!(certainty(40, 340_000), Certainty::Limit);
         assert_eq!(certainty(2, 40_000), Certainty::Candidate, "short stops");
+    }
+
+    #[test]
+    fn an_iperf3_that_pauses_each_period_is_throttled() {
+        let mut record = crate::bottleneck::fixture::tcp_from_iperf3(0);
+        record.samples.last_mut().expect("there is one").streams[0].tcp =
+            Some(measurement::TcpSample { min_rtt_micros: 30, ..Default::default() });
+        let worker = &mut record.runtime.as_mut().expect("it tells").mpus[0];
+        (worker.pauses, worker.pause_seconds, worker.turns) = (98, 7.0, 70_000);
+        let test = Test::from_record(&record);
+        let found = check(&Case::of_test(&test, &[]));
+        assert_eq!(found[0].certainty, Certainty::Limit);
+        assert_eq!(found[0].host, Some(Role::Peer));
     }
 }

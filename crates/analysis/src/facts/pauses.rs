@@ -1,0 +1,91 @@
+//! Pauses of an end that tells nothing, as this end sees them: it sleeps again and again, each
+//! period of the CPU bandwidth control once.
+
+use std::time::Duration;
+
+use measurement::{MpuUse, Role, TestRecord};
+
+use super::run_delay;
+use crate::accounts::Test;
+
+/// How often and for how long the other end stood still.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pauses {
+    pub(crate) times: u64,
+    /// One of them.
+    pub(crate) each: Duration,
+    /// Of the time of the result.
+    pub(crate) share: f64,
+}
+
+/// The pauses of the other end once a period, as this end's workers saw them; none: there are none,
+/// or they may be this host's, or those of the path.
+pub(crate) fn of_the_other_end(test: &Test<'_>) -> Option<Pauses> {
+    let record = test.record;
+    let is_own = |share: f64| share >= OWN;
+    let here = test.hosts.iter().find(|host| *host.role() == Role::Here);
+    if here.and_then(|host| run_delay::share(test, host)).is_some_and(is_own) || is_far(test) {
+        return None;
+    }
+    let seconds = record.result_span()?.as_secs_f64();
+    let workers = record.runtime.as_ref()?.mpus.iter().filter(|worker| worker.streams > 0);
+    let worker = workers.max_by_key(|worker| worker.pauses)?;
+    let pauses = of_worker(worker, seconds)?;
+    let is_each_period = PERIODS.contains(&(pauses.times as f64 / seconds));
+    // A sender of few datagrams pauses between them.
+    let is_busy = worker.turns >= pauses.times.saturating_mul(TURNS);
+    (is_each_period && is_busy && pauses.share >= LEAST && has_enough(record)).then_some(pauses)
+}
+
+fn of_worker(worker: &MpuUse, seconds: f64) -> Option<Pauses> {
+    let each = worker.pause_seconds / (worker.pauses as f64);
+    let each = Duration::try_from_secs_f64(each).ok()?;
+    let share = (worker.pause_seconds / seconds).min(1.0);
+    Some(Pauses { times: worker.pauses, each, share })
+}
+
+/// Whether round trips are so long that a window makes a pause in each.
+fn is_far(test: &Test<'_>) -> bool {
+    let accounts = test.flows.iter().filter_map(|flow| flow.account.tcp.as_ref());
+    let told = accounts.filter_map(|account| account.min_rtt_micros);
+    let samples = test.record.samples.last().map_or(&[][..], |sample| sample.streams.as_slice());
+    let seen = samples.iter().filter_map(|one| one.tcp).map(|tcp| tcp.min_rtt_micros);
+    let least = told.chain(seen).filter(|micros| *micros > 0).min();
+    least.is_some_and(|micros| micros >= FAR_MICROS)
+}
+
+/// Whether it ran for several periods.
+fn has_enough(record: &TestRecord) -> bool {
+    record.result_span().is_some_and(|span| span >= SEVERAL)
+}
+
+/// Pauses a second: the period is 100 ms (`cpu.max`, cgroups(7)) unless somebody changes it.
+const PERIODS: std::ops::RangeInclusive<f64> = 8.5..=10.6;
+/// Times that a worker runs, for each pause.
+const TURNS: u64 = 20;
+/// Share of the time.
+const LEAST: f64 = 0.10;
+/// Share of the time for which this end waited for its own CPUs.
+const OWN: f64 = 0.05;
+const FAR_MICROS: u32 = 8_000;
+const SEVERAL: Duration = Duration::from_millis(900);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_record;
+
+    #[test]
+    fn only_pauses_of_each_period_tell() {
+        let found = |pauses, seconds| {
+            let mut record = test_record::tcp();
+            let worker = &mut record.runtime.as_mut().expect("it tells").mpus[0];
+            (worker.pauses, worker.pause_seconds, worker.turns) = (pauses, seconds, 90_000);
+            of_the_other_end(&Test::from_record(&record)).is_some()
+        };
+        assert!(found(99, 7.1));
+        assert!(!found(99, 0.5), "they cost little");
+        assert!(!found(10, 1.0), "once a second");
+        assert!(!found(270, 7.1), "each round trip");
+    }
+}
