@@ -80,20 +80,20 @@ impl Choice {
     pub fn keep(&self, cpu: usize) {
         let place = Routine::ALL.iter().position(|one| *one == self.copier.routine());
         if let (Some(kept), Some(place)) =
-            (KEPT.get(cpu), place.and_then(|it| u8::try_from(it).ok()))
+            (KEPT.get(cpu), place.and_then(|it| u8::try_from(it + 1).ok()))
         {
             kept.store(place, Ordering::Relaxed);
         }
     }
 }
 
-/// The routine that was kept for the CPU of this number; the C library's, if none was.
-pub fn on(cpu: usize) -> Copier {
-    let place = KEPT.get(cpu).map_or(0, |kept| usize::from(kept.load(Ordering::Relaxed)));
-    Routine::ALL.get(place).and_then(|routine| routine.copier()).unwrap_or(Copier::LIBC)
+/// The routine that was kept for the CPU of this number; none: none was.
+pub fn on(cpu: usize) -> Option<Copier> {
+    let place = usize::from(KEPT.get(cpu)?.load(Ordering::Relaxed)).checked_sub(1)?;
+    Routine::ALL.get(place)?.copier()
 }
 
-/// Places in [`Routine::ALL`], whose first is the C library's.
+/// Places in [`Routine::ALL`], from 1; 0: none.
 static KEPT: [AtomicU8; 1024] = [const { AtomicU8::new(0) }; 1024];
 
 /// Copies of one size and alignment, which a probe times.
@@ -285,7 +285,7 @@ mod tests {
         let copier = Routine::ShiftX4.copier().expect("of every architecture");
         Choice { copier, gain: 1.2 }.keep(1_000);
         Choice { copier, gain: 1.2 }.keep(1_024);
-        let kept = [999, 1_000, 1_024].map(|cpu| on(cpu).routine());
-        assert_eq!(kept, [Routine::Libc, Routine::ShiftX4, Routine::Libc]);
+        let kept = [999, 1_000, 1_024].map(|cpu| on(cpu).map(|copier| copier.routine()));
+        assert_eq!(kept, [None, Some(Routine::ShiftX4), None]);
     }
 }

@@ -17,6 +17,7 @@ mod arm;
 mod choose;
 mod part;
 mod plain;
+mod prefetch;
 #[cfg(target_arch = "riscv64")]
 mod risc_v;
 mod routine;
@@ -27,4 +28,5 @@ mod unaligned;
 mod x86;
 
 pub use choose::{Case, Choice, Facts, Misaligned, PROBE_BYTES, choose, on};
+pub use prefetch::prefetch;
 pub use routine::{Copier, Overlap, Routine};

@@ -81,6 +81,12 @@ pub fn pin_thread(cpu: usize) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// The CPU that runs the calling thread now (getcpu(2)); none: the kernel does not say.
+pub fn current_cpu() -> Option<usize> {
+    // SAFETY: it takes nothing.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
 /// CPU time that this process has used since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {

@@ -1,4 +1,9 @@
-//! Memory for large buffers ([`Region`], mmap(2)), on huge pages where the kernel grants them.
+//! Memory for large buffers ([`Region`], mmap(2)), on huge pages where the kernel grants them;
+//! and regions that are handed out in parts ([`Arena`]).
+
+mod arena;
+
+pub use arena::{ARENA_ALIGN, Arena, Part};
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;

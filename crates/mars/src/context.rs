@@ -51,6 +51,9 @@ pub struct Builder {
     mpus: usize,
     cpus: Vec<usize>,
     modules: Vec<Make>,
+    /// Bytes of each MPU's local store; none: of its cache.
+    #[cfg(feature = "tasks")]
+    pub(crate) local_store: Option<usize>,
 }
 
 /// How each MPU makes a module.
@@ -69,6 +72,8 @@ impl Builder {
             mpus: mpus.max(1),
             cpus: Vec::new(),
             modules: Vec::new(),
+            #[cfg(feature = "tasks")]
+            local_store: None,
         };
         builder.module(|_| Ok(()))
     }
@@ -130,6 +135,8 @@ impl Builder {
             stopping: false.into(),
             #[cfg(feature = "tasks")]
             host_calls: crate::host_calls::HostCalls::default(),
+            #[cfg(feature = "tasks")]
+            local_stores: crate::local_store::LocalStores::new(self.local_store, self.mpus),
             kinds: self.modules.iter().map(|module| module.kind).collect(),
         };
         let mut context = Context {

@@ -64,6 +64,8 @@ mod handle;
 mod host_calls;
 #[cfg(not(loom))]
 mod kernel;
+#[cfg(all(feature = "tasks", not(loom)))]
+mod local_store;
 #[cfg(not(loom))]
 mod locals;
 #[cfg(not(loom))]
@@ -107,5 +109,6 @@ struct Readme;
 #[cfg(all(feature = "tasks", not(loom)))]
 pub use {
     fiber::Frames,
+    local_store::{Block, Blocks, Buffers, LocalBuffer, LocalStore, Pieces, Tag, Transfers},
     task::{Args, Exit, Program, StackUse, Task, TaskError, TaskHandle, TaskStacks},
 };

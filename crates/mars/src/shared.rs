@@ -32,6 +32,8 @@ pub(crate) struct Shared {
     /// The thread that runs what tasks call on the host.
     #[cfg(feature = "tasks")]
     pub(crate) host_calls: crate::host_calls::HostCalls,
+    #[cfg(feature = "tasks")]
+    pub(crate) local_stores: crate::local_store::LocalStores,
     /// The modules of the kinds of workloads.
     pub(crate) kinds: Box<[TypeId]>,
 }

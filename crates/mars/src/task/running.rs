@@ -199,7 +199,7 @@ impl<'a> Task<'a> {
     }
 
     /// Its MPU.
-    pub(super) const fn core(&mut self) -> &mut Core {
+    pub(crate) const fn core(&mut self) -> &mut Core {
         self.yielder.context()
     }
 
