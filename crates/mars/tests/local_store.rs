@@ -77,11 +77,15 @@ fn what_is_got_is_the_source_and_what_is_put_the_buffer() {
             to.fill(0);
             let mut transfers = store.transfers();
             transfers.get(store.buffer(5_000).expect("room"), from, ONE);
-            steps.iter().for_each(|bytes| transfers.advance(*bytes));
+            for bytes in steps {
+                transfers.advance(*bytes);
+            }
             let buffer = transfers.wait(ONE).expect("it was begun");
             assert!(buffer[..4_096] == *from && buffer.len() == 5_000, "{steps:?}");
             transfers.put(buffer, to, OTHER);
-            steps.iter().for_each(|bytes| transfers.advance(*bytes));
+            for bytes in steps {
+                transfers.advance(*bytes);
+            }
             assert!(transfers.wait(OTHER).is_some() && transfers.is_empty());
             assert!(*to == *from, "{steps:?}");
         }
