@@ -1,4 +1,4 @@
-//! `mars`: installs the library for C.
+//! `mars`: installs the library for C, and packs the crates of the runtime.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use crate::command;
 use crate::workspace::Workspace;
 
-/// The runtime as a library for C
+/// The runtime as a library for C, and as crates
 #[derive(Debug, Args)]
 pub(crate) struct Mars {
     #[command(subcommand)]
@@ -24,26 +24,47 @@ enum Action {
         #[arg(long, value_name = "DIR", default_value = "/usr/local")]
         prefix: PathBuf,
     },
+    /// Packs the crates that the runtime consists of, builds them from what was packed, and uploads
+    /// nothing
+    Package,
 }
 
 impl Mars {
     pub(crate) fn run(self) -> Result<String> {
-        let Action::Install { prefix } = self.action;
-        let workspace = Workspace::find()?;
-        let words = ["build", "--release", "--package", "linerate-libmars"];
-        command::run(command::cargo(words).current_dir(&workspace.root))?;
-        // The file for pkg-config names it, wherever that is read.
-        let prefix = std::path::absolute(&prefix)?;
-        let (include, lib) = (prefix.join("include"), prefix.join("lib"));
-        copy_tree(&workspace.root.join("crates/libmars/include"), &include)?;
-        for library in ["libmars.a", "libmars.so"] {
-            copy(&workspace.target.join("release").join(library), &lib.join(library))?;
+        match self.action {
+            Action::Install { prefix } => install(&prefix),
+            Action::Package => package(),
         }
-        let description = lib.join("pkgconfig/mars.pc");
-        write(&description, pkg_config(&prefix))?;
-        Ok(format!("mars: installed to {}", prefix.display()))
     }
 }
+
+fn install(prefix: &Path) -> Result<String> {
+    let workspace = Workspace::find()?;
+    let words = ["build", "--release", "--package", "linerate-libmars"];
+    command::run(command::cargo(words).current_dir(&workspace.root))?;
+    // The file for pkg-config names it, wherever that is read.
+    let prefix = std::path::absolute(prefix)?;
+    let (include, lib) = (prefix.join("include"), prefix.join("lib"));
+    copy_tree(&workspace.root.join("crates/libmars/include"), &include)?;
+    for library in ["libmars.a", "libmars.so"] {
+        copy(&workspace.target.join("release").join(library), &lib.join(library))?;
+    }
+    let description = lib.join("pkgconfig/mars.pc");
+    write(&description, pkg_config(&prefix))?;
+    Ok(format!("mars: installed to {}", prefix.display()))
+}
+
+/// As `cargo publish` does, up to the upload.
+fn package() -> Result<String> {
+    let workspace = Workspace::find()?;
+    let mut publish = command::cargo(["publish", "--dry-run", "--allow-dirty"]);
+    publish.args(CRATES.iter().flat_map(|name| ["--package", name]));
+    command::run(publish.current_dir(&workspace.root))?;
+    Ok(format!("mars: {} can be published", CRATES.join(", ")))
+}
+
+/// `linerate-mars` and those of the workspace that it needs.
+const CRATES: [&str; 4] = ["linerate-fiber", "linerate-copy", "linerate-linux", "linerate-mars"];
 
 /// The file for pkg-config. Task programs have a folder of headers before that of all.
 fn pkg_config(prefix: &Path) -> String {

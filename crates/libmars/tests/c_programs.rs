@@ -5,7 +5,26 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const FLAGS: [&str; 6] = ["-std=gnu99", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"];
-const COMPILERS: [(&str, Library); 2] = [("gcc", Library::Static), ("clang", Library::Shared)];
+const BUILDS: [Build; 3] = [
+    Build { name: "gcc", compiler: "gcc", library: Library::Static, flags: &[] },
+    Build { name: "clang", compiler: "clang", library: Library::Shared, flags: &[] },
+    // Every access of the program, and every allocation of both, is checked.
+    Build {
+        name: "asan",
+        compiler: "gcc",
+        library: Library::Static,
+        flags: &["-fsanitize=address"],
+    },
+];
+
+/// A way to build a program.
+#[derive(Clone, Copy, Debug)]
+struct Build {
+    name: &'static str,
+    compiler: &'static str,
+    library: Library,
+    flags: &'static [&'static str],
+}
 
 #[test]
 fn headers_have_the_layouts_of_mars() {
@@ -94,19 +113,56 @@ fn the_program_of_the_readme_says_hello() {
     let code = readme.split("```c\n").nth(1).and_then(|rest| rest.split("```").next());
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme.c");
     std::fs::write(&source, code.expect("a program")).expect("a folder that can be written");
-    let (compiler, library) = COMPILERS[0];
-    let program = link("readme", compiler, library, &source, None);
+    let program = link("readme", BUILDS[0], &source, None);
     let output = Command::new(program).output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.starts_with("hello from MPU "), "{}", text(&output));
 }
 
-/// Compiles a program with each compiler, links it with a library, and runs it.
+/// AddressSanitizer sees what a task does on its own stack: else a clean run would say nothing.
+#[test]
+fn an_access_beyond_an_allocation_is_found_in_a_task() {
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beyond.c");
+    std::fs::write(&source, BEYOND).expect("a folder that can be written");
+    let program = link("beyond", BUILDS[2], &source, None);
+    let output = Command::new(program).output().expect("it runs");
+    let is_found = text(&output).contains("heap-buffer-overflow");
+    assert!(!output.status.success() && is_found, "{}", text(&output));
+}
+
+const BEYOND: &str = r#"
+#include <stdlib.h>
+#include <mars/task.h>
+#include <mars/task_image.h>
+
+static int beyond_main(const struct mars_task_args *args)
+{
+	volatile char *bytes = malloc(8);
+
+	bytes[args->type.u64[0]] = 1;
+	return 0;
+}
+static MARS_TASK_IMAGE(beyond, beyond_main);
+
+int main(void)
+{
+	struct mars_context *mars;
+	struct mars_task_args args = { { { 8 } } };
+	struct mars_task_id id;
+
+	mars_context_create(&mars, 1, 0);
+	mars_task_create(mars, &id, "", &beyond, MARS_TASK_CONTEXT_SAVE_SIZE_MAX);
+	mars_task_schedule(&id, &args, 0);
+	return mars_task_wait(&id, NULL);
+}
+"#;
+
+/// Builds a program in each way, and runs it.
 fn run(program: &str) {
-    let compilers: Vec<_> = COMPILERS.iter().filter(|(name, _)| is_installed(name)).collect();
-    assert!(!compilers.is_empty(), "no C compiler is installed");
-    for (compiler, library) in compilers {
-        let file = compile(program, compiler, *library);
+    let builds: Vec<_> = BUILDS.iter().filter(|build| is_installed(build.compiler)).collect();
+    assert!(!builds.is_empty(), "no C compiler is installed");
+    for build in builds {
+        let file = compile(program, *build);
         // Cargo's own has the folder of an earlier build.
         let output = Command::new(&file).env("LD_LIBRARY_PATH", built()).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout);
@@ -126,36 +182,32 @@ enum Library {
 }
 
 /// The path of the program.
-fn compile(name: &str, compiler: &str, library: Library) -> PathBuf {
+fn compile(program: &str, build: Build) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let sources = folder.join("programs");
     // The source of a task that is its own program: `get` and `put` are there, and its main
     // function has the name by which the program is registered.
-    let task = sources.join(format!("{name}_task.c"));
+    let task = sources.join(format!("{program}_task.c"));
     let object = task.exists().then(|| {
-        let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{compiler}.o"));
+        let object =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{program}-{}.o", build.name));
         let include = folder.join("include");
-        let mut command = Command::new(compiler);
-        command.args(FLAGS).arg("-I").arg(include.join("mars-task")).arg("-I").arg(&include);
-        command.arg(format!("-Dmars_task_main={name}_main")).arg("-c").arg(&task);
+        let mut command = Command::new(build.compiler);
+        command.args(FLAGS).args(build.flags);
+        command.arg("-I").arg(include.join("mars-task")).arg("-I").arg(&include);
+        command.arg(format!("-Dmars_task_main={program}_main")).arg("-c").arg(&task);
         succeed(command.arg("-o").arg(&object));
         object
     });
-    link(name, compiler, library, &sources.join(format!("{name}.c")), object)
+    link(program, build, &sources.join(format!("{program}.c")), object)
 }
 
-fn link(
-    name: &str,
-    compiler: &str,
-    library: Library,
-    source: &Path,
-    object: Option<PathBuf>,
-) -> PathBuf {
+fn link(program: &str, build: Build, source: &Path, object: Option<PathBuf>) -> PathBuf {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
-    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{compiler}"));
-    let mut command = Command::new(compiler);
-    command.args(FLAGS).arg("-I").arg(&include).arg(source).args(object);
-    match library {
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{program}-{}", build.name));
+    let mut command = Command::new(build.compiler);
+    command.args(FLAGS).args(build.flags).arg("-I").arg(&include).arg(source).args(object);
+    match build.library {
         Library::Static => command.arg(built().join("libmars.a")).arg("-ldl"),
         Library::Shared => command.arg("-L").arg(built()).arg("-lmars"),
     };
