@@ -1,4 +1,5 @@
-//! `bench mars`: what the runtime promises of its speed, beside tokio and rayon.
+//! `bench mars`: what the runtime promises of its speed, beside tokio and rayon; and its programs, some
+//! of which fail if they are slow.
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -22,17 +23,31 @@ impl Mars {
             ["bench", "--bench", "comparison", "--package", "linerate-mars", "--features", "tasks"];
         let table = command::output(command::cargo(words).current_dir(&workspace.root))?;
         say(&table);
-        let (kept, missed) = judge(&table);
+        let words = [
+            "run",
+            "--release",
+            "--example",
+            "programs",
+            "--package",
+            "linerate-mars",
+            "--features",
+        ];
+        let mut programs = command::cargo(words);
+        let (_, lines) = command::listen(programs.arg("tasks").current_dir(&workspace.root))?;
+        let (kept, missed) = judge(&format!("{table}{}", lines.join("\n")));
         let verdict = format!("bench mars: {kept} of {} promises kept", kept + missed);
         ensure!(missed == 0 || !self.strict, "{verdict}");
         Ok(verdict)
     }
 }
 
-/// How many rows were kept, and how many missed.
+/// How many rows and programs kept what they promise, and how many did not.
 fn judge(table: &str) -> (usize, usize) {
-    let count = |verdict| table.lines().skip(1).filter(|line| line.ends_with(verdict)).count();
-    (count(" kept"), count(" MISSED"))
+    let count = |row: &str, program: &str| {
+        let is_one = |line: &&str| line.ends_with(row) || line.starts_with(program);
+        table.lines().skip(1).filter(is_one).count()
+    };
+    (count(" kept", "PASS: "), count(" MISSED", "FAIL: "))
 }
 
 #[cfg(test)]
@@ -40,8 +55,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_with_a_target_are_counted() {
+    fn rows_with_a_target_and_programs_are_counted() {
         let table = "x measured target kept\na 1 ns <= 2 ns kept\nb 3 ns\nc 3 ns <= 2 ns MISSED\n";
         assert_eq!(judge(table), (1, 1));
+        assert_eq!(judge(&format!("{table}PASS: a: b\n  7 GB/s\nFAIL: c: d")), (2, 2));
     }
 }

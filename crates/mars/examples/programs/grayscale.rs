@@ -73,7 +73,7 @@ pub(crate) fn run(context: &Context, extent: Extent) -> Seen {
         said(double),
         said(triple)
     );
-    verdict(extent == Extent::Short || double.used >= 0.8, text)
+    verdict(extent == Extent::Short || (gain >= 1.2 && double.used >= 0.8), text)
 }
 
 fn strip(number: usize) -> Strip {
