@@ -43,6 +43,8 @@ mod report;
 mod requirements;
 mod search;
 mod serve;
+mod serve_access;
+mod serve_status;
 mod serve_tune;
 mod server;
 #[cfg(feature = "store")]
@@ -88,6 +90,7 @@ pub(crate) use probe::{Allowed, ProbeFlags};
 pub(crate) use report::ReportFlags;
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
+pub(crate) use serve_status::{ServeAction, StatusFlags};
 pub(crate) use serve_tune::TuneServeFlags;
 pub(crate) use sweep::SweepFlags;
 pub(crate) use test::TestFlags;

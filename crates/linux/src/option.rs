@@ -43,3 +43,25 @@ pub(crate) fn number(socket: &impl AsFd, level: i32, name: i32) -> io::Result<li
         if done == 0 { Ok(value.assume_init()) } else { Err(io::Error::last_os_error()) }
     }
 }
+
+/// The effective user of the process that connected a Unix socket, when it did (`SO_PEERCRED`,
+/// unix(7)).
+///
+/// # Errors
+/// The errors of getsockopt(2) for this option.
+pub(crate) fn peer_user(socket: &impl AsFd) -> io::Result<libc::uid_t> {
+    let mut credentials = MaybeUninit::<libc::ucred>::zeroed();
+    let mut length = crate::length_of::<libc::ucred>();
+    // SAFETY: pointer and length describe the credentials, which are numbers and so valid however
+    // much of them the kernel writes.
+    unsafe {
+        let done = libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            credentials.as_mut_ptr().cast(),
+            &raw mut length,
+        );
+        if done == 0 { Ok(credentials.assume_init().uid) } else { Err(io::Error::last_os_error()) }
+    }
+}

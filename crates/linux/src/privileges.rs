@@ -5,6 +5,7 @@
 //! the result.
 
 use std::io;
+use std::os::unix::net::UnixStream;
 
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::sys::prctl;
@@ -77,6 +78,20 @@ impl KeptCapabilities {
             Self::BindService => CapsHashSet::from([Capability::CAP_NET_BIND_SERVICE]),
         }
     }
+}
+
+/// The effective user of this process, by number (geteuid(2)).
+pub fn user_id() -> u32 {
+    unistd::geteuid().as_raw()
+}
+
+/// The effective user, by number, of the process at the other end of a Unix socket, when it
+/// connected (`SO_PEERCRED`, unix(7)).
+///
+/// # Errors
+/// The errors of getsockopt(2).
+pub fn peer_user_id(socket: &UnixStream) -> io::Result<u32> {
+    crate::option::peer_user(socket)
 }
 
 /// Changes to `user`, if one is given, and drops all capabilities except `keep` for good:

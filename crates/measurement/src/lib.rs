@@ -49,6 +49,7 @@ pub mod sample;
 pub mod schema;
 pub mod search;
 mod seconds;
+pub mod server_status;
 mod settings;
 mod stream;
 mod transport;

@@ -38,6 +38,7 @@ mod round_trips;
 mod runs;
 pub mod screen;
 pub mod search;
+pub mod status;
 pub mod sweep;
 pub mod tables;
 pub mod terminal;

@@ -20,7 +20,7 @@ use crate::error::SessionError;
 use crate::iperf3::server::acceptor::{Acceptor, Listeners};
 use crate::resolve::Family;
 use crate::server::capacity::Capacity;
-use crate::server::{Log, ServerMetrics, ServerOptions};
+use crate::server::{Log, ServerMetrics, ServerOptions, StatusBoard};
 
 /// A linerate server that listens on its port and has not yet accepted clients.
 pub struct Server {
@@ -29,6 +29,7 @@ pub struct Server {
     udp: UdpSocket,
     address: SocketAddr,
     metrics: Arc<ServerMetrics>,
+    status: Arc<StatusBoard>,
 }
 
 impl Server {
@@ -48,7 +49,7 @@ impl Server {
             listening = listen(&options);
         }
         let (tcp, udp, address) = listening?;
-        Ok(Self { options, tcp, udp, address, metrics: Arc::default() })
+        Ok(Self { options, tcp, udp, address, metrics: Arc::default(), status: Arc::default() })
     }
 
     /// Address and port on which the server listens; the kernel's choice if port 0 was requested.
@@ -59,6 +60,11 @@ impl Server {
     /// Counters of the server, shared: they are updated while the server runs.
     pub fn metrics(&self) -> Arc<ServerMetrics> {
         Arc::clone(&self.metrics)
+    }
+
+    /// List of the tests of the server, shared: it is updated while the server runs.
+    pub fn status(&self) -> Arc<StatusBoard> {
+        Arc::clone(&self.status)
     }
 
     /// Accepts clients until a signal of `interrupts` arrives, or until one test has run if
@@ -79,8 +85,12 @@ impl Server {
         }
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let listeners = Listeners { tcp: self.tcp, udp: self.udp, address: self.address };
-        let mut acceptor =
-            Acceptor::new(self.options, listeners, (capacity, self.metrics, log), clock)?;
+        let mut acceptor = Acceptor::new(
+            self.options,
+            listeners,
+            (capacity, self.metrics, self.status, log),
+            clock,
+        )?;
         acceptor.serve(interrupts).map_err(SessionError::system("poll"))?;
         acceptor.close();
         Ok(())

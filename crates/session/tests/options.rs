@@ -360,6 +360,8 @@ impl Bench {
             idle_limit: Some(Duration::from_secs(60)),
             stop_timeout: Duration::ZERO,
             order: Order::ONE,
+            access: AccessList::default(),
+            rates: TotalRates::default(),
             tuning: None,
             session: self.session.clone(),
         };

@@ -13,7 +13,7 @@ use session::server::{
     Evidence, Limits, Log, OneOff, Order, RateLimit, ServerOptions, SessionOptions, Yielding,
 };
 
-use crate::flags::ServeFlags;
+use crate::flags::{ServeAction, ServeFlags};
 use crate::http::Listener;
 use crate::lines::Lines;
 
@@ -21,17 +21,22 @@ mod confinement;
 mod log;
 mod metrics;
 mod readiness;
+mod status;
 mod tuned;
 mod tuning;
 
 use confinement::Confinement;
 use log::{Announced, Notices};
 use readiness::Readiness;
+use status::StatusSocket;
 use tuning::Helper;
 
 pub(crate) use tuning::helper as tune_helper;
 
 pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
+    if let Some(ServeAction::Status(flags)) = &flags.action {
+        return status::run(flags);
+    }
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     let confinement = Confinement::plan(flags.service.user.as_deref())?;
     linux::host::raise_file_limit_to(WANTED_FILES);
@@ -43,6 +48,7 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
         helper
     });
     let server = Server::bind(options)?;
+    let status = StatusSocket::bind(server.address());
     let bind = |on| Listener::bind(on, "metrics", "--metrics");
     let metrics = flags.service.metrics.map(bind).transpose()?;
     // Threads have what the one has that starts them.
@@ -58,6 +64,9 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
         _ => Box::new(log::Text::new(lines, flags.log.verbose, notices)),
     };
     let metrics = metrics.map(|listener| metrics::start(listener, server.metrics())).transpose()?;
+    if let Some(socket) = status {
+        socket.start(server.status()).context("cannot start the thread of the status")?;
+    }
     server.run(Arc::new(Announced { log, readiness }), Some(&interrupts))?;
     drop(metrics);
     // What clients have changed is undone before the server ends.
@@ -76,6 +85,8 @@ fn options(flags: &ServeFlags) -> ServerOptions {
         idle_limit: None,
         stop_timeout: flags.service.stop_timeout,
         order: order(flags),
+        access: flags.access.list(),
+        rates: flags.access.rates(),
         tuning: None,
         session: SessionOptions {
             cpus: flags.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),

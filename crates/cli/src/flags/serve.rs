@@ -10,13 +10,17 @@ use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize};
 
 use super::profile::ProfileFlag;
+use super::serve_access::AccessFlags;
+use super::serve_status::ServeAction;
 use super::serve_tune::TuneServeFlags;
 use super::server::FamilyFlags;
 
 /// Answers linerate and iperf3 clients, TCP and UDP, on one port.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct ServeFlags {
+    #[command(subcommand)]
+    pub(crate) action: Option<ServeAction>,
     /// Port for TCP and UDP; 0: any free one
     #[arg(short, long, default_value_t = protocol_port(), env = "LINERATE_PORT")]
     pub(crate) port: u16,
@@ -35,6 +39,8 @@ pub(crate) struct ServeFlags {
     pub(crate) order: OrderFlags,
     #[command(flatten)]
     pub(crate) limits: LimitFlags,
+    #[command(flatten)]
+    pub(crate) access: AccessFlags,
     #[command(flatten)]
     pub(crate) tuning: TuneServeFlags,
     #[command(flatten)]
@@ -162,5 +168,7 @@ Examples:
   linerate serve                                      all clients at once
   linerate serve --port 5300 --bind 10.0.0.2 --queue  one after another
   linerate serve --max-time 1m --max-rate 1G --metrics 127.0.0.1:9201
+  linerate serve --allow 10.0.0.0/8 --max-total-rate 10G,10.9.0.0/16=1G
   linerate serve --one-off --json                     for scripts
+  linerate serve status                               tests that run now
   sudo linerate serve --allow-tune --tune-key KEY     linerate tune elsewhere may tune this host";

@@ -19,6 +19,7 @@ mod errors;
 mod faults;
 mod formats;
 mod gathering;
+mod guard;
 mod habits;
 mod history;
 mod host;

@@ -478,6 +478,9 @@ impl Client {
                 let mut announcement = announcement.plain();
                 let asked = self.parameters.announcement.as_ref().map(|own| own.further_ports);
                 announcement.ports.truncate(asked.unwrap_or(0).into());
+                if let Some(limits) = announcement.limits {
+                    self.parameters.plan = limits.applied(&self.parameters.plan);
+                }
                 self.note_clock(announcement.clock, now);
                 self.peer = Some(announcement.clone());
                 self.events.push_back(ClientEvent::PeerAnnounced(announcement));

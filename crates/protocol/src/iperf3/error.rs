@@ -67,6 +67,10 @@ impl ErrorCode {
     /// A stream could not be opened.
     pub const STREAM_CONNECT: Self = Self(203);
 
+    /// The errno(3) with which a linerate server refuses an address, beside
+    /// [`Self::AUTHENTICATION`] (clause 13.22 of docs/protocol/iperf3.md).
+    pub const EACCES: i32 = 13;
+
     /// What the error means, as a clause without a full stop. None: the number is not known.
     pub const fn meaning(self) -> Option<&'static str> {
         Some(match self.0 {
@@ -135,7 +139,7 @@ pub enum ProtocolError {
     #[error("the server is busy with another test; try again when that has ended")]
     Busy,
     /// The server failed the test: it sent `SERVER_ERROR` with iperf3's error number and its errno.
-    #[error("{}", refusal(*code, why.as_deref()))]
+    #[error("{}", refusal(*code, *errno, why.as_deref()))]
     ServerError {
         /// Error number of iperf3.
         code: ErrorCode,
@@ -215,6 +219,12 @@ pub enum ProtocolError {
     },
 }
 
-fn refusal(code: ErrorCode, why: Option<&str>) -> String {
-    why.map_or_else(|| code.to_string(), |why| format!("the server refuses: {why}"))
+fn refusal(code: ErrorCode, errno: i32, why: Option<&str>) -> String {
+    match why {
+        Some(why) => format!("the server refuses: {why}"),
+        None if code == ErrorCode::AUTHENTICATION && errno == ErrorCode::EACCES => {
+            "the server does not admit this address (its --allow, --deny)".to_owned()
+        }
+        None => code.to_string(),
+    }
 }

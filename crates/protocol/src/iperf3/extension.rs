@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hello::HelloToken;
 use super::json::{Members, list};
+use super::limits::TestLimits;
 use super::results::ClockReading;
 
 /// Announcement of a linerate: its version and the extensions of iperf3's protocol that it knows
@@ -39,6 +40,9 @@ pub struct Announcement {
     /// announcement was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockReading>,
+    /// From a server that knows the extension `limits`: what it allows this test (clause 13.21).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<TestLimits>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
@@ -76,6 +80,7 @@ impl Announcement {
         self.further_ports = self.further_ports.min(MOST_FURTHER_PORTS);
         self.ports.retain(|port| *port > 0);
         self.ports.truncate(MOST_FURTHER_PORTS.into());
+        self.limits = self.limits.map(TestLimits::plain);
         self
     }
 
@@ -119,6 +124,13 @@ impl Announcement {
     /// counters of its host (clause 13.19 of docs/protocol/iperf3.md).
     pub fn knows_evidence(&self) -> bool {
         self.knows(EVIDENCE)
+    }
+
+    /// Whether the announced linerate knows the extension `limits`: the server states the rate and
+    /// the time that it allows, and the client keeps to them (clause 13.21 of
+    /// docs/protocol/iperf3.md).
+    pub fn knows_limits(&self) -> bool {
+        self.knows(LIMITS)
     }
 
     /// A copy of the announcement without the extension `evidence` (counters of the server's host),
@@ -223,6 +235,7 @@ impl Announcement {
             ports: short_list(members, "ports")?,
             // Clause 13.19: what cannot be is left out, and spoils nothing else.
             clock: members.read("clock"),
+            limits: members.read("limits"),
         })
     }
 }
@@ -248,7 +261,7 @@ fn short_list<T: DeserializeOwned>(members: &Members<'_>, name: &str) -> Result<
 }
 
 /// All keys of extension messages.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "final",
     "waiting",
     "refused",
@@ -260,6 +273,7 @@ const KEYS: [&str; 11] = [
     "further_ports",
     "ports",
     "clock",
+    "limits",
 ];
 /// Both directions of the largest test.
 const MOST_FINAL: usize = measurement::plan::MAX_STREAMS as usize;
@@ -273,8 +287,9 @@ const REFUSAL: &str = "refusal";
 const MANY_STREAMS: &str = "many-streams";
 const EXCHANGE: &str = "exchange";
 const EVIDENCE: &str = "evidence";
-const KNOWN: [&str; 7] =
-    [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL, MANY_STREAMS, EXCHANGE, EVIDENCE];
+const LIMITS: &str = "limits";
+const KNOWN: [&str; 8] =
+    [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL, MANY_STREAMS, EXCHANGE, EVIDENCE, LIMITS];
 /// No listener keeps more connections waiting (`net.core.somaxconn`).
 const MOST_UNDER_WAY: u32 = 4096;
 /// Maximum number of ports that a server opens for one test, beside the one on which it listens

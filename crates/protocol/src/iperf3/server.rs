@@ -20,6 +20,7 @@ use super::error::{ErrorCode, ProtocolError};
 use super::extension::{Announcement, Extension, FinalStream, Place};
 use super::frame::{Expect, Frame, JsonKind};
 use super::hello::HelloToken;
+use super::limits::TestLimits;
 use super::parameters::Parameters;
 use super::results::{ClockReading, Results};
 use super::state::State;
@@ -260,6 +261,15 @@ impl Server {
     pub fn offer(&mut self, under_way: u32, ports: Vec<u16>) {
         if let Some(shared) = self.shared.as_mut().filter(|shared| shared.knows_many_streams()) {
             (shared.under_way, shared.ports) = (Some(under_way), ports);
+        }
+    }
+
+    /// States what the server allows the test (clause 13.21 of docs/protocol/iperf3.md). It is to be
+    /// called before [`Self::accept`], and has no effect if the client does not know the extension
+    /// `limits`.
+    pub fn limit(&mut self, limits: TestLimits) {
+        if let Some(shared) = self.shared.as_mut().filter(|shared| shared.knows_limits()) {
+            shared.limits = Some(limits).filter(|limits| !limits.is_none());
         }
     }
 

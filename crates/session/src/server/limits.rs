@@ -6,6 +6,8 @@ use std::time::Duration;
 use measurement::units::show_time;
 use measurement::{BitRate, ByteSize, End, TestPlan, Timestamp, Way};
 
+use protocol::iperf3::TestLimits;
+
 use super::cost::{Cost, Need};
 use super::metrics::Refusal;
 use crate::preflight::{Shortage, stream_bytes};
@@ -71,8 +73,8 @@ impl Excess {
         Self { why: Refusal::Memory, words }
     }
 
-    fn rate(limit: RateLimit) -> Self {
-        let most = format!("{}, all streams together", limit.most);
+    pub(crate) fn rate(most: BitRate) -> Self {
+        let most = format!("{most}, all streams together");
         Self::new(Refusal::Rate, &most, "-b")
     }
 
@@ -106,6 +108,11 @@ impl Excess {
 }
 
 impl Limits {
+    /// What a client hears of them that keeps to them by itself: rate and duration.
+    pub(crate) fn told(&self) -> TestLimits {
+        TestLimits::new(self.rate.map(|limit| limit.most), self.duration)
+    }
+
     /// In what a test asks for too much; none: it does not.
     pub(crate) fn excess(&self, spec: &RunSpec) -> Option<Excess> {
         let plan = &spec.plan;
@@ -126,7 +133,7 @@ impl Limits {
         let asked = [plan.options.rate, plan.options.socket_rate].into_iter().flatten();
         let mut asked = asked.map(|rate| rate.times(u64::from(streams)));
         if let Some(limit) = self.rate.filter(|limit| asked.any(|rate| rate > limit.most)) {
-            return Some(Excess::rate(limit));
+            return Some(Excess::rate(limit.most));
         }
         let bytes = match plan.end {
             End::Bytes(bytes) => bytes.bytes(),
@@ -229,7 +236,7 @@ impl Watch {
             return Some(Excess::bytes(most));
         }
         let watch = self.rate.as_mut()?;
-        watch.is_exceeded(now, bytes).then(|| Excess::rate(watch.limit))
+        watch.is_exceeded(now, bytes).then(|| Excess::rate(watch.limit.most))
     }
 }
 

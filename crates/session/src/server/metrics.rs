@@ -51,11 +51,17 @@ pub enum Refusal {
     Overtime,
     /// The client had more tests than its share while another client needed a place.
     Displaced,
+    /// The address of the client is not admitted (`--allow`, `--deny`).
+    Denied,
+    /// The rate of the server, or of the client's prefix, is given to other tests
+    /// (`--max-total-rate`).
+    #[serde(rename = "total_rate")]
+    TotalRate,
 }
 
 impl Refusal {
     /// All reasons of refusal, in the order of declaration.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::Busy,
         Self::Address,
         Self::RateLimited,
@@ -74,6 +80,8 @@ impl Refusal {
         Self::Idle,
         Self::Overtime,
         Self::Displaced,
+        Self::Denied,
+        Self::TotalRate,
     ];
 
     /// Name of the reason in the log and in metrics, e.g. `busy`.
@@ -97,6 +105,8 @@ impl Refusal {
             Self::Idle => "idle",
             Self::Overtime => "overtime",
             Self::Displaced => "displaced",
+            Self::Denied => "denied",
+            Self::TotalRate => "total_rate",
         }
     }
 }
@@ -128,6 +138,8 @@ impl fmt::Display for Refusal {
             Self::Idle => "another client needed the place of a test that moved little",
             Self::Overtime => "another client needed the place of a test that ran for long",
             Self::Displaced => "another client needed the place of one of many tests",
+            Self::Denied => "its address may not test here (--allow, --deny)",
+            Self::TotalRate => "other tests have all of the rate (--max-total-rate)",
         })
     }
 }

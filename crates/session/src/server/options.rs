@@ -9,9 +9,11 @@ use host::PerfAccess;
 use linux::tcp::Keepalive;
 use protocol::iperf3::Token;
 
+use super::access::AccessList;
 use super::admission::Order;
 use super::evidence::Evidence;
 use super::limits::Limits;
+use super::rates::TotalRates;
 use super::tuning::TuningRelay;
 use crate::resolve::Family;
 
@@ -33,6 +35,10 @@ pub struct ServerOptions {
     pub stop_timeout: Duration,
     /// How many tests run at the same time, and in which order.
     pub order: Order,
+    /// Addresses of clients that are answered.
+    pub access: AccessList,
+    /// Rates that all tests may have together.
+    pub rates: TotalRates,
     /// Passes on connections of clients that tune this host; none: nobody may.
     pub tuning: Option<Arc<TuningRelay>>,
     /// Options of each test.

@@ -10,7 +10,8 @@ use measurement::{Peer, TestPlan};
 use portable_atomic::{AtomicU64, Ordering::SeqCst};
 use report::iperf3::{Role, Text};
 use session::server::{
-    Limits, Log, OneOff, Order, RateLimit, Refusal, Served, ServerOptions, SessionOptions,
+    AccessList, Limits, Log, OneOff, Order, RateLimit, Refusal, Served, ServerOptions,
+    SessionOptions, TotalRates,
 };
 use session::{Observer, Server};
 
@@ -48,6 +49,8 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
         idle_limit: idle.filter(|_| flags.one_off),
         stop_timeout: Duration::ZERO,
         order: Order::ONE,
+        access: AccessList::default(),
+        rates: TotalRates::default(),
         tuning: None,
         session: SessionOptions {
             cpus: plan::own_cpu(flags)?,

@@ -55,7 +55,7 @@ impl Ended {
         let is_lost = matches!(&ending, Err(error) if !matches!(error, SessionError::Interrupted));
         let peer_accepts = is_lost.then(|| accepts(server, interrupts, &*clock));
         let ending = match ending {
-            Ok(()) => in_order(cut, request, &measured, server),
+            Ok(()) => in_order(cut, &request, &measured, server),
             Err(error) => broken_off(&error, observer),
         };
         let port = about.announcement.as_ref().and_then(|peer| peer.ports.first().copied());
@@ -71,7 +71,7 @@ impl Ended {
             notes,
             batched: about.batched,
         };
-        finished.into_record(request)
+        finished.into_record(&request)
     }
 }
 

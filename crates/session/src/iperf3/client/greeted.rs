@@ -1,6 +1,7 @@
 //! First phase: the control connection is open and the server reads cookie and parameters. It
 //! ends when the server asks for the streams, and these are open.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -74,6 +75,7 @@ impl Greeted {
         };
         let control = Control::new(socket, machine, Arc::clone(&clock));
         let rtt = rtt(&path);
+        let request = Cow::Borrowed(request);
         let link = Link { request, observer, interrupts, clock, control, server, rtt };
         let segment = Some(path.snd_mss).filter(|segment| *segment > 0);
         Ok((link, Self { cookie, about, segment, introduction: Due::Pending }))
@@ -91,6 +93,8 @@ impl Greeted {
                 match event {
                     ClientEvent::PeerAnnounced(announcement) => {
                         self.about.peer.software = format!("linerate {}", announcement.version);
+                        let limits = announcement.limits.and_then(|limits| link.keep_to(limits));
+                        self.about.notes.extend(limits);
                         self.about.announcement = Some(announcement);
                     }
                     ClientEvent::Waiting(place) => {

@@ -1,5 +1,6 @@
 //! What every phase of a client needs: the control connection and the observer.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -7,18 +8,20 @@ use std::time::Duration;
 
 use linux::event::StopSignals;
 use measurement::{Peer, Timestamp};
-use protocol::iperf3::{Announcement, Client, ClientPhase, ProtocolError};
+use protocol::iperf3::{Announcement, Client, ClientPhase, ProtocolError, TestLimits};
 
 use crate::batches::BatchedEngines;
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::error::SessionError;
+use crate::notes;
 use crate::observer::Observer;
 use crate::request::Request;
 
 /// One client and its server.
 pub(super) struct Link<'a> {
-    pub(super) request: &'a Request,
+    /// What is asked for; its plan is within the limits of the server once these are known.
+    pub(super) request: Cow<'a, Request>,
     pub(super) observer: &'a mut dyn Observer,
     pub(super) interrupts: Option<&'a StopSignals>,
     pub(super) clock: Arc<dyn Clock>,
@@ -71,6 +74,15 @@ impl Link<'_> {
 
     pub(super) const fn failure(&self, error: ProtocolError) -> SessionError {
         SessionError::Protocol { peer: self.server, error }
+    }
+
+    /// Puts the plan within the limits that the server states; what changed, in one sentence.
+    pub(super) fn keep_to(&mut self, limits: TestLimits) -> Option<String> {
+        let asked = &self.request.plan;
+        let plan = limits.applied(asked);
+        let note = notes::on_limits(asked, &plan)?;
+        self.request.to_mut().plan = plan;
+        Some(note)
     }
 
     /// Ends a test that has not begun. A peer that failed is not waited for.

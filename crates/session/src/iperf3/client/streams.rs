@@ -84,7 +84,7 @@ fn sockets(
     about: &mut About,
     has_calls: bool,
 ) -> Result<Vec<StreamSocket>, SessionError> {
-    let request = link.request;
+    let request = &link.request;
     let plan = &request.plan;
     let count = plan.streams_in_all();
     let peer = about.announcement.as_ref();
@@ -143,7 +143,7 @@ fn in_parallel(
 }
 
 fn setting(link: &Link<'_>, about: &About, calls: Option<Calls>) -> Setting {
-    let request = link.request;
+    let request = &link.request;
     let is_linerate = about.announcement.is_some();
     let is_sampled = request.options.watching == Watching::Hosts;
     // Engines that were not asked for are no reason to fail.
@@ -164,7 +164,7 @@ fn setting(link: &Link<'_>, about: &About, calls: Option<Calls>) -> Setting {
 
 /// Where requests with a connection each go; none: they go otherwise.
 fn calls(link: &Link<'_>, peer: Option<&Announcement>) -> Result<Option<Calls>, SessionError> {
-    let request = link.request;
+    let request = &link.request;
     if request.plan.exchange.is_none_or(|exchange| exchange.way != Way::Connection) {
         return Ok(None);
     }

@@ -24,8 +24,10 @@ use crate::server::capacity::Capacity;
 use crate::server::log::Log;
 use crate::server::metrics::{Refusal, ServerMetrics};
 use crate::server::options::{OneOff, ServerOptions};
+use crate::server::rates::RateShares;
 use crate::server::shortage::is_shortage;
 use crate::server::start_rate_limit::StartRateLimit;
+use crate::server::status::StatusBoard;
 use crate::server::stay::Yielding;
 
 /// The sockets of a server's one port.
@@ -34,6 +36,9 @@ pub(crate) struct Listeners {
     pub(crate) udp: UdpSocket,
     pub(crate) address: SocketAddr,
 }
+
+/// What a server has, beside its sockets: its limits, its counters, the list of its tests, its log.
+pub(crate) type Equipment = (Capacity, Arc<ServerMetrics>, Arc<StatusBoard>, Arc<dyn Log>);
 
 /// What the acceptor needs for its work.
 pub(crate) struct Acceptor {
@@ -68,7 +73,7 @@ impl Acceptor {
     pub(crate) fn new(
         options: ServerOptions,
         listeners: Listeners,
-        (capacity, metrics, log): (Capacity, Arc<ServerMetrics>, Arc<dyn Log>),
+        (capacity, metrics, status, log): Equipment,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SessionError> {
         let Listeners { tcp, udp, address } = listeners;
@@ -85,7 +90,9 @@ impl Acceptor {
             yielding: options.order.yielding.unwrap_or(Yielding::NEVER),
             registry,
             concurrent: Arc::default(),
+            rates: Arc::new(RateShares::new(options.rates.clone(), options.order.running)),
             metrics,
+            status,
             clock,
         };
         Ok(Self {
@@ -307,6 +314,7 @@ impl Acceptor {
 
     /// Looks at a connection for the first time: most have said something already.
     fn greet(&mut self, connection: PendingConnection) {
+        let Some(connection) = self.screened(connection) else { return };
         if let Some(connection) = self.advance(connection, None) {
             let number = self.pending.next_number();
             // One that cannot be watched can wait for its deadline only.

@@ -74,6 +74,21 @@ impl Acceptor {
         }
     }
 
+    /// Sends a new connection away whose address is not admitted, before a byte of it is read. Too
+    /// many of one address have no answer.
+    pub(super) fn screened(&mut self, connection: PendingConnection) -> Option<PendingConnection> {
+        let from = connection.from;
+        if connection.is_leaving() || self.options.access.admits(from.ip()) {
+            return Some(connection);
+        }
+        self.refuse(from, Refusal::Denied);
+        let now = self.context.clock.now();
+        if !self.start_rate.admits(ClientPrefix::containing(from.ip()), now) {
+            return None;
+        }
+        connection.denied(Arc::clone(&self.context.clock))
+    }
+
     /// Somebody came who does not speak iperf3's protocol, or not to its end: while there is no
     /// test that was this server's client.
     fn note_stranger(&self, has_answer: bool) {

@@ -8,6 +8,8 @@ use crate::clock::Clock;
 use crate::server::concurrent_tests::ConcurrentTests;
 use crate::server::metrics::ServerMetrics;
 use crate::server::options::SessionOptions;
+use crate::server::rates::RateShares;
+use crate::server::status::StatusBoard;
 use crate::server::stay::Yielding;
 
 /// What all tests of a server have in common.
@@ -20,7 +22,11 @@ pub(super) struct ServerContext {
     pub(super) yielding: Yielding,
     pub(super) registry: Arc<Registry>,
     pub(super) concurrent: Arc<ConcurrentTests>,
+    /// What is granted of the rates that all tests may have together.
+    pub(super) rates: Arc<RateShares>,
     pub(super) metrics: Arc<ServerMetrics>,
+    /// The tests, as they are listed.
+    pub(super) status: Arc<StatusBoard>,
     pub(super) clock: Arc<dyn Clock>,
 }
 

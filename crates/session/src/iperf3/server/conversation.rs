@@ -25,15 +25,18 @@ use crate::host_sampler::Interest;
 use crate::measured::Side;
 use crate::observer::{Introduction, Observer};
 use crate::server::evidence::Evidence;
-use crate::server::limits::Excess;
+use crate::server::limits::{Excess, Limits};
 use crate::server::log::Log;
 use crate::server::metrics::Refusal;
 use crate::server::options::SessionOptions;
+use crate::server::rates::Grant;
+use crate::server::status::StatusLine;
 use crate::setting::{Amounts, FallbackPolicy, Setting};
 
 mod closing;
 mod gathering;
 mod let_in;
+mod limiting;
 mod minding;
 mod objection;
 mod running;
@@ -86,6 +89,12 @@ struct Conversation<'a> {
     peer: Peer,
     /// Segment size of the control connection in bytes, if the kernel reports it.
     segment: Option<u32>,
+    /// Its part of the rates that all tests have together; none: it has none, or not yet.
+    grant: Option<Grant>,
+    /// Its line in the list of the server's tests.
+    status: Option<StatusLine>,
+    /// Limits of this test.
+    limits: Limits,
     /// Why the client is not served, or not any longer.
     refusal: Option<(Refusal, String)>,
     stage: Stage,
@@ -119,6 +128,7 @@ impl<'a> Conversation<'a> {
             address: canonical(from),
             local_address: canonical(local),
         };
+        let status = Some(server.status.enter(&peer, &parameters.plan));
         Self {
             segment: Some(path.snd_mss).filter(|segment| *segment > 0),
             setting: setting(&parameters, options, peer.address.ip(), path.rtt),
@@ -126,6 +136,9 @@ impl<'a> Conversation<'a> {
             log,
             observer: log.observer(),
             peer,
+            status,
+            grant: None,
+            limits: options.limits,
             refusal: None,
             stage: Stage::Waiting(Waiting::new(StreamSetup::new(&parameters, under_way))),
             parameters,

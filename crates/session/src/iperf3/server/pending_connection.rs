@@ -105,6 +105,16 @@ impl PendingConnection {
         Self { from, extra_port: None, stage }
     }
 
+    /// The same connection with the answer that its address is not admitted (clause 13.22). None: it
+    /// has said something already.
+    pub(super) fn denied(self, clock: Arc<dyn Clock>) -> Option<Self> {
+        let Stage::Greeting { socket, .. } = self.stage else { return None };
+        let now = clock.now();
+        let mut control = Box::new(Control::new(socket, Server::new(now), clock));
+        control.machine.refuse(ErrorCode::AUTHENTICATION, ErrorCode::EACCES);
+        Some(Self::leaving(control, self.from, now))
+    }
+
     /// Whether it has its answer, and is owed nothing more.
     pub(super) const fn is_leaving(&self) -> bool {
         matches!(self.stage, Stage::Leaving { .. })

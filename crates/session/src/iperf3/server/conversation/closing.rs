@@ -67,6 +67,8 @@ impl Conversation<'_> {
         self.server.metrics.received.fetch_add(sums.received, Relaxed);
         self.server.metrics.sent.fetch_add(sums.sent, Relaxed);
         // Whoever reads the log's line may have the place.
+        self.grant = None;
+        self.status = None;
         self.ticket.leave();
         self.observer.ended(&ending);
         self.count(&ending, was_let_in);

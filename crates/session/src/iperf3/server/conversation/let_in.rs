@@ -25,6 +25,9 @@ impl Conversation<'_> {
             }
             return;
         }
+        if !self.keeps_within_limits() {
+            return;
+        }
         let token = self.hello_token();
         if let Some(setup) = self.register(token) {
             self.let_in(setup, token, now);
@@ -55,6 +58,9 @@ impl Conversation<'_> {
     fn let_in(&mut self, mut setup: StreamSetup, token: Option<HelloToken>, now: Timestamp) {
         self.server.metrics.waiting.fetch_sub(1, Relaxed);
         self.server.metrics.running.fetch_add(1, Relaxed);
+        if let Some(status) = &self.status {
+            status.opens(self.limits.rate.map(|limit| limit.most));
+        }
         setup.gathering.begin(now);
         let ports = self.open_extra_ports();
         setup.gathering.offer(ports, &mut self.control.machine);

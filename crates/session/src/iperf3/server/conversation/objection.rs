@@ -67,7 +67,12 @@ impl Conversation<'_> {
         if options.evidence == Evidence::Whole && !only_watches(&parameters.plan) {
             return Some(Excess::only_watched().into());
         }
-        let excess = options.limits.excess(&run_spec(parameters));
+        // What a client keeps to that hears of it is no reason to refuse it.
+        let mut spec = run_spec(parameters);
+        if self.is_told_of_limits() {
+            spec.plan = options.limits.told().applied(&spec.plan);
+        }
+        let excess = options.limits.excess(&spec);
         excess.or_else(|| shortage(&parameters.plan)).map(Objection::from)
     }
 }

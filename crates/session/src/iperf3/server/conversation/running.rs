@@ -7,7 +7,7 @@ use measurement::record::PeerStream;
 
 use crate::server::concurrent_tests::Presence;
 use crate::server::deferred::Deferred;
-use crate::server::limits::{Excess, Watch};
+use crate::server::limits::{Excess, Limits, Watch};
 use crate::server::options::SessionOptions;
 use crate::server::pace::Pace;
 use crate::server::progress::Progress;
@@ -59,13 +59,13 @@ impl Running {
     pub(super) fn new(
         trial: Trial,
         presence: Option<Presence>,
-        options: &SessionOptions,
+        (options, limits): (&SessionOptions, &Limits),
         (spec, pace): (&RunSpec, Pace),
     ) -> Self {
         Self {
             trial,
             presence,
-            watch: Watch::new(&options.limits),
+            watch: Watch::new(limits),
             progress: options.stall.map(|patience| Progress::new(patience, spec)),
             pace,
             silence: Deferred::default(),

@@ -123,9 +123,17 @@ impl Conversation<'_> {
         let client = self.peer.address.ip();
         let presence = (!is_probe).then(|| self.server.concurrent.enter(client, trial.counters()));
         trial.start(clock);
+        if let Some(status) = &self.status {
+            status.runs(clock.now(), trial.time_is_up_at(), trial.counters());
+        }
         let options = &self.server.options;
         let pace = Pace::new(self.server.yielding.below, &run_spec(&self.parameters), clock.now());
-        let running = Running::new(trial, presence, options, (&run_spec(&self.parameters), pace));
+        let running = Running::new(
+            trial,
+            presence,
+            (options, &self.limits),
+            (&run_spec(&self.parameters), pace),
+        );
         self.stage = Stage::Running(Box::new(running));
     }
 

@@ -12,13 +12,15 @@ use crate::server::admission::QueuePlace;
 pub(super) struct Waiting {
     /// The last place that it heard of, and when.
     reported: Option<(QueuePlace, Timestamp)>,
+    /// It has its part of the rates of the server, and its plan is within the limits.
+    pub(super) is_limited: bool,
     /// How its streams are to come.
     pub(super) setup: StreamSetup,
 }
 
 impl Waiting {
     pub(super) const fn new(setup: StreamSetup) -> Self {
-        Self { reported: None, setup }
+        Self { reported: None, is_limited: false, setup }
     }
 
     /// When the client is to hear again that it waits.

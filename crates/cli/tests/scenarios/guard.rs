@@ -1,0 +1,132 @@
+//! A server that faces strangers: who is answered, what all clients have together, and what a
+//! server tells of them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{
+    Running, Server, client, json, linerate, list, plain_iperf3, run, test, under_way, unprivileged,
+};
+
+#[test]
+fn a_client_whose_address_is_not_admitted_hears_so_and_others_are_served() {
+    for access in ["--allow 127.0.0.1", "--deny 127.0.0.0/8 --allow 127.0.0.1/32"] {
+        let server = Server::start_with(&format!("--bind 127.0.0.1 {access}"));
+        let refused = test(&server, "--tcp --send -t 100ms --bind 127.0.0.2");
+        refused.assert_refusal(1, &["does not admit this address", "--allow, --deny"]);
+        server.line_with("127.0.0.2:");
+        test(&server, "--tcp --send -t 100ms").assert_success();
+    }
+}
+
+#[test]
+fn an_iperf3_whose_address_is_not_admitted_hears_an_error_and_no_silence() {
+    let server = Server::start_with("--bind 127.0.0.1 --deny 127.0.0.2");
+    let (ip, port) = (server.address.ip(), server.address.port());
+    let Some(command) = plain_iperf3(&format!("-c {ip} -p {port} -B 127.0.0.2 -t 1")) else {
+        return;
+    };
+    let finished = run(command);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    // Versions before 3.17 have no words for it.
+    let words = ["test authorization failed", "int_errno=142"];
+    assert!(words.iter().any(|words| finished.stderr.contains(words)), "{finished:?}");
+    server.line_with("its address may not test here (--allow, --deny)");
+}
+
+#[test]
+fn a_linerate_client_keeps_to_the_limits_that_it_hears_of() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-rate 8M --max-time 2s");
+    for row in ["--tcp --send", "--tcp --receive", "--udp --receive -b 100M", "--tcp --bidir -P 2"]
+    {
+        let began = Instant::now();
+        let record = json(&server, &format!("{row} -t 20s"));
+        assert!(began.elapsed() < Duration::from_secs(12), "{row}");
+        assert_eq!(record["outcome"]["ending"]["state"], "completed", "{row}: {record}");
+        let directions = list(&record["outcome"]["directions"]);
+        let rates = directions.iter().map(|direction| {
+            let end = ["delivered", "acknowledged", "offered"].map(|end| &direction[end]);
+            let end = end.into_iter().find(|end| !end.is_null()).expect("a rate");
+            end["rate_bits_per_second"].as_f64().expect("a number")
+        });
+        let rate: f64 = rates.sum();
+        assert!((2e6..8.8e6).contains(&rate), "{row}: {rate}");
+        let notes = record["outcome"]["notes"].to_string();
+        assert!(notes.contains("the server allows at most"), "{row}: {notes}");
+        assert!(notes.contains("2 s"), "{row}: {notes}");
+    }
+}
+
+#[test]
+fn an_iperf3_that_receives_is_sent_no_more_than_the_limit() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-rate 8M");
+    let (ip, port) = (server.address.ip(), server.address.port());
+    let Some(command) = plain_iperf3(&format!("-c {ip} -p {port} -R -t 2 -J")) else { return };
+    let finished = run(command);
+    finished.assert_ran_to_its_end();
+    let rate = finished.json()["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate");
+    assert!((2e6..9.5e6).contains(&rate), "{rate}");
+}
+
+#[test]
+fn tests_share_the_rate_of_the_server_and_of_their_prefix() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-total-rate 32M,127.0.0.2/32=4M");
+    let asked = |record: &Value| {
+        let asked = &record["outcome"]["directions"][0]["asked_bits_per_second"];
+        asked.as_u64().expect("a rate")
+    };
+    let own = json(&server, "--tcp --send -t 300ms --bind 127.0.0.2");
+    assert_eq!(asked(&own), 2_000_000, "half of its prefix: {own}");
+    let first = under_way(&server, "--tcp --send -t 4s --json");
+    let second = json(&server, "--tcp --send -t 300ms --bind 127.0.0.3");
+    assert_eq!(asked(&second), 8_000_000, "half of what the first leaves");
+    let first = first.finish();
+    first.assert_ran_to_its_end();
+    assert_eq!(asked(&first.json()), 16_000_000);
+}
+
+#[test]
+fn a_server_lists_its_tests() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-total-rate 40M");
+    let port = server.address.port();
+    let status = |options: &str| run(linerate(&format!("serve status --port {port} {options}")));
+    let idle = status("");
+    idle.assert_success();
+    idle.assert_prints(&[&format!("127.0.0.1:{port}: 0 tests")]);
+    let running = under_way(&server, "--tcp --receive -P 2 -t 8s --bind 127.0.0.4");
+    let listed = status("--json");
+    listed.assert_success();
+    let test = listed.json()["servers"][0]["tests"][0].take();
+    assert!(test["client"].as_str().is_some_and(|client| client.starts_with("127.0.0.4:")));
+    assert_eq!(test["test"], "TCP receive, 2 streams", "{test}");
+    assert_eq!((&test["state"], &test["limit_bits_per_second"]), (&"running".into(), &20e6.into()));
+    let number = |key: &str| test[key].as_f64().unwrap_or_else(|| panic!("no {key}: {test}"));
+    assert!((5e6..30e6).contains(&number("rate_bits_per_second")), "{test}");
+    assert!((1.0..8.0).contains(&number("seconds_left")), "{test}");
+    status("").assert_prints(&["TCP receive, 2 streams", "20.00 Mbit/s", "time left"]);
+    drop(running);
+}
+
+#[test]
+fn a_server_tells_its_tests_only_to_root_and_its_user() {
+    let server = Server::start_with("--bind 127.0.0.1");
+    let arguments = format!("serve status --port {}", server.address.port());
+    let Some(stranger) = unprivileged(&arguments) else { return };
+    let finished = run(stranger);
+    if finished.code != Some(0) {
+        finished.assert_refusal(1, &["answers only root and the user who started it"]);
+    }
+    let none = run(linerate("serve status --port 1"));
+    none.assert_refusal(1, &["no linerate serve runs on port 1"]);
+}
+
+#[test]
+fn a_one_off_server_gives_its_one_test_all_of_the_rate() {
+    let server = Server::start_with("--bind 127.0.0.1 --one-off --max-total-rate 8M");
+    let finished = Running::start(client(&server, "--tcp --send -t 300ms --json")).finish();
+    finished.assert_ran_to_its_end();
+    let asked = &finished.json()["outcome"]["directions"][0]["asked_bits_per_second"];
+    assert_eq!(asked, 8_000_000);
+    server.finish();
+}
