@@ -19,6 +19,7 @@ pub(crate) mod import;
 pub(crate) mod iperf3;
 #[cfg(feature = "store")]
 pub(crate) mod kept;
+pub(crate) mod key;
 pub(crate) mod ladder;
 pub(crate) mod latency;
 #[cfg(feature = "manual")]

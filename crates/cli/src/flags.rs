@@ -31,6 +31,7 @@ mod iperf3;
 pub(crate) mod iperf3_values;
 #[cfg(feature = "store")]
 mod kept;
+mod key;
 mod ladder;
 mod latency;
 mod packets;
@@ -83,6 +84,7 @@ pub(crate) use import::ImportFlags;
 pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
 #[cfg(feature = "store")]
 pub(crate) use kept::{ExportFlags, ShowFlags, TagFlags};
+pub(crate) use key::{KeyAction, KeyFlags};
 pub(crate) use ladder::LadderFlags;
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use probe::{Allowed, ProbeFlags};
@@ -329,6 +331,8 @@ pub(crate) enum Command {
     Capture(CaptureFlags),
     /// Restore settings that a killed linerate has left changed
     Undo(UndoFlags),
+    /// Make a key for serve --key and test --key
+    Key(KeyFlags),
     /// Calculate packets, pages, segments and goodput, without measuring
     #[cfg(feature = "calc")]
     Calc(CalcFlags),

@@ -28,9 +28,9 @@ mod progress;
 mod recorded;
 mod results;
 mod rows;
+mod shared_key;
 mod stream;
 mod terminal;
-mod tune_key;
 mod typed;
 mod whole_file;
 
@@ -104,6 +104,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Export(flags) => commands::kept::export(&flags),
         Command::Host(flags) => commands::host::run(&flags),
         Command::Capture(flags) => commands::capture::run(&flags),
+        Command::Key(flags) => commands::key::run(&flags),
         Command::Undo(flags) => commands::undo::run(&flags),
         #[cfg(feature = "calc")]
         Command::Calc(flags) => commands::calc::run(&flags),

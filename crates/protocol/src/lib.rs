@@ -6,4 +6,5 @@
 #![forbid(unsafe_code)]
 
 pub mod iperf3;
+pub mod keyed;
 pub mod tuning;

@@ -14,10 +14,10 @@
 //!
 //! The code is HMAC-SHA-256 (RFC 2104, FIPS 180-4). Nothing is encrypted.
 
-mod channel;
+pub(crate) mod channel;
 mod client_side;
 mod host_side;
-mod key;
+pub(crate) mod key;
 mod message;
 
 use crate::iperf3::Cookie;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use linux::poll::{PollFd, wait};
 use measurement::Timestamp;
+use protocol::keyed::Seal;
 
 use crate::clock::Clock;
 
@@ -28,12 +29,20 @@ pub(crate) struct Control<M> {
     /// Written by the machine, not yet taken by the socket.
     unsent: Vec<u8>,
     open: bool,
+    /// The codes of a connection whose ends have a key; none: it has none.
+    seal: Option<Box<Seal>>,
     clock: Arc<dyn Clock>,
 }
 
 impl<M: Machine> Control<M> {
     pub(crate) fn new(socket: TcpStream, machine: M, clock: Arc<dyn Clock>) -> Self {
-        Self { socket, machine, unsent: Vec::new(), open: true, clock }
+        Self { socket, machine, unsent: Vec::new(), open: true, seal: None, clock }
+    }
+
+    /// The same with codes for all that is sent and received from now on.
+    pub(crate) fn sealed(mut self, seal: Option<Seal>) -> Self {
+        self.seal = seal.map(Box::new);
+        self
     }
 
     /// To be watched for what the peer sends.
@@ -109,7 +118,11 @@ impl<M: Machine> Control<M> {
     }
 
     fn flush(&mut self) {
-        self.unsent.append(&mut self.machine.take_output());
+        let mut output = self.machine.take_output();
+        match &mut self.seal {
+            Some(seal) => self.unsent.extend(seal.seal(&output)),
+            None => self.unsent.append(&mut output),
+        }
         while self.open && !self.unsent.is_empty() {
             match self.socket.write(&self.unsent) {
                 Ok(sent) => _ = self.unsent.drain(..sent),
@@ -130,7 +143,7 @@ impl<M: Machine> Control<M> {
             }
             match self.socket.read(&mut buffer) {
                 Ok(0) => self.close(false),
-                Ok(read) => self.machine.handle_bytes(&buffer[..read], self.clock.now()),
+                Ok(read) => self.take(&buffer[..read]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => self.close(true),
@@ -142,6 +155,18 @@ impl<M: Machine> Control<M> {
             }
         }
         self.open
+    }
+
+    /// Hands received bytes to the machine. After a message that is forged nothing is.
+    fn take(&mut self, bytes: &[u8]) {
+        let now = self.clock.now();
+        match &mut self.seal {
+            None => self.machine.handle_bytes(bytes, now),
+            Some(seal) => match seal.open(bytes) {
+                Ok(bytes) => self.machine.handle_bytes(&bytes, now),
+                Err(_) => self.close(false),
+            },
+        }
     }
 
     fn close(&mut self, reset: bool) {

@@ -36,6 +36,14 @@ pub enum SessionError {
         /// Error of connect(2).
         error: io::Error,
     },
+    /// The ends of the control connection have not proved the same key.
+    #[error("cannot use the server at {to}: {why}")]
+    Keyed {
+        /// Address of the server.
+        to: SocketAddr,
+        /// Reason.
+        why: protocol::keyed::KeyedError,
+    },
     /// The server cannot listen.
     #[error("cannot listen on {on}: {}; {}", reason(.error), listen_hint(.error))]
     Listen {

@@ -19,6 +19,7 @@ mod cpu;
 mod error;
 mod host_sampler;
 mod iperf3;
+mod keyed;
 mod listener;
 mod measured;
 mod notes;

@@ -10,6 +10,7 @@ use host::PerfAccess;
 use linux::tcp::Keepalive;
 use measurement::TestPlan;
 use protocol::iperf3::{CounterWidth, OptionalParameters};
+use protocol::tuning::SharedKey;
 
 use crate::resolve::Family;
 
@@ -66,6 +67,8 @@ pub struct ClientOptions {
     pub exact_window: bool,
     /// File with the payload to send, or for the received payload; none: generated payload.
     pub file: Option<PathBuf>,
+    /// Key that both ends have; none: the control connection has none.
+    pub key: Option<SharedKey>,
     /// Hosts that are watched during the test.
     pub watching: Watching,
     /// Access to the events of this host's CPUs, which tests in turn share; none: no profile.
@@ -86,6 +89,7 @@ impl Default for ClientOptions {
             keepalive: Keepalive::default(),
             exact_window: false,
             file: None,
+            key: None,
             watching: Watching::Hosts,
             perf: None,
         }

@@ -362,6 +362,7 @@ impl Bench {
             order: Order::ONE,
             access: AccessList::default(),
             rates: TotalRates::default(),
+            key: None,
             tuning: None,
             session: self.session.clone(),
         };

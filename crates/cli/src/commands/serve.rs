@@ -86,6 +86,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
         stop_timeout: flags.service.stop_timeout,
         order: order(flags),
         access: flags.access.list(),
+        key: flags.access.key(),
         rates: flags.access.rates(),
         tuning: None,
         session: SessionOptions {

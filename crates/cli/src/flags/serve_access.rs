@@ -3,6 +3,7 @@
 use clap::Args;
 use measurement::BitRate;
 use session::server::{AccessList, IpPrefix, TotalRates};
+use session::tuning::SharedKey;
 
 /// Who is answered.
 #[derive(Debug, Args)]
@@ -15,6 +16,10 @@ pub(crate) struct AccessFlags {
     /// Refuse clients with an address in these prefixes
     #[arg(long, env = "LINERATE_DENY", value_name = "PREFIX", value_delimiter = ',')]
     deny: Vec<IpPrefix>,
+    /// File with a key, made by linerate key new: answer only linerate clients that prove that they
+    /// have it (--key)
+    #[arg(long, env = "LINERATE_KEY", value_name = "FILE", value_parser = crate::shared_key::parse)]
+    key: Option<SharedKey>,
     /// Rate of all tests together, e.g. 10G, or of all tests of a prefix: 10.0.0.0/8=1G. A test gets
     /// at most half of what the tests before it leave; a linerate client keeps to it by itself
     #[arg(
@@ -48,6 +53,11 @@ impl std::str::FromStr for TotalRate {
 }
 
 impl AccessFlags {
+    /// Key that clients must have; none: they need none.
+    pub(crate) fn key(&self) -> Option<SharedKey> {
+        self.key.clone()
+    }
+
     /// Addresses that are answered.
     pub(crate) fn list(&self) -> AccessList {
         AccessList { allow: self.allow.clone(), deny: self.deny.clone() }

@@ -11,6 +11,7 @@ use measurement::TestPlan;
 use measurement::units::parse_duration;
 use session::Family;
 use session::client::{ClientOptions, Request};
+use session::tuning::SharedKey;
 
 use super::cpus::CpuList;
 
@@ -25,6 +26,9 @@ pub(crate) struct ServerFlags {
     /// else the first
     #[arg(short = 'B', long, env = "LINERATE_BIND", value_name = "ADDRESS", value_delimiter = ',')]
     pub(crate) bind: Vec<IpAddr>,
+    /// File with the key of the server (serve --key), made by linerate key new: both ends prove it
+    #[arg(long, env = "LINERATE_KEY", value_name = "FILE", value_parser = crate::shared_key::parse)]
+    pub(crate) key: Option<SharedKey>,
     /// How long a connect may take
     #[arg(long, default_value = "5s", env = "LINERATE_CONNECT_TIMEOUT", value_name = "DURATION", value_parser = parse_connect_timeout)]
     pub(crate) connect_timeout: Duration,
@@ -143,7 +147,7 @@ impl ServerFlags {
             cpus: cpus.map(|cpus| cpus.0.clone()).unwrap_or_default(),
             tags: tags.iter().cloned().collect(),
             plan,
-            options: ClientOptions::default(),
+            options: ClientOptions { key: self.key.clone(), ..ClientOptions::default() },
         }
     }
 }

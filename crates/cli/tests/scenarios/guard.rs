@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::{
-    Running, Server, client, json, linerate, list, plain_iperf3, run, test, under_way, unprivileged,
+    Directory, Running, Server, client, json, linerate, list, plain_iperf3, run, test, under_way,
+    unprivileged,
 };
 
 #[test]
@@ -100,7 +101,10 @@ fn a_server_lists_its_tests() {
     let test = listed.json()["servers"][0]["tests"][0].take();
     assert!(test["client"].as_str().is_some_and(|client| client.starts_with("127.0.0.4:")));
     assert_eq!(test["test"], "TCP receive, 2 streams", "{test}");
-    assert_eq!((&test["state"], &test["limit_bits_per_second"]), (&"running".into(), &20e6.into()));
+    assert_eq!(
+        (&test["state"], &test["limit_bits_per_second"]),
+        (&"running".into(), &20_000_000.into())
+    );
     let number = |key: &str| test[key].as_f64().unwrap_or_else(|| panic!("no {key}: {test}"));
     assert!((5e6..30e6).contains(&number("rate_bits_per_second")), "{test}");
     assert!((1.0..8.0).contains(&number("seconds_left")), "{test}");
@@ -129,4 +133,50 @@ fn a_one_off_server_gives_its_one_test_all_of_the_rate() {
     let asked = &finished.json()["outcome"]["directions"][0]["asked_bits_per_second"];
     assert_eq!(asked, 8_000_000);
     server.finish();
+}
+
+#[test]
+fn a_server_with_a_key_serves_those_who_have_it_and_nobody_else() {
+    let directory = Directory::new("keys");
+    let new_key = |name: &str| {
+        let file = directory.file(name).display().to_string();
+        run(linerate(&format!("key new {file}"))).assert_success();
+        file
+    };
+    let (own, other) = (new_key("own.key"), new_key("other.key"));
+    let server = Server::start_with(&format!("--bind 127.0.0.1 --json --key {own}"));
+    for row in ["--tcp", "--udp", "--tcp --bidir -P 3"] {
+        test(&server, &format!("{row} -t 100ms --key {own}")).assert_success();
+    }
+    let keyless = test(&server, "--tcp --send -t 100ms");
+    keyless.assert_refusal(1, &["admits only clients that have its key: type --key FILE"]);
+    let wrong = test(&server, &format!("--tcp --send -t 100ms --key {other}"));
+    wrong.assert_refusal(1, &["its key is another one"]);
+    server.line_with("\"authentication\"");
+    let (ip, port) = (server.address.ip(), server.address.port());
+    if let Some(command) = plain_iperf3(&format!("-c {ip} -p {port} -t 1")) {
+        let finished = run(command);
+        assert_eq!(finished.code, Some(1), "{finished:?}");
+    }
+    let open = Server::start();
+    let unknown = test(&open, &format!("--tcp --send -t 100ms --key {own}"));
+    unknown.assert_refusal(1, &["it has no key: start it with --key FILE"]);
+    // What it logged has no key.
+    let key = std::fs::read_to_string(&own).expect("a key");
+    let log: String = server.running.lines_from(0).iter().map(|line| line.text.clone()).collect();
+    assert!(log.contains("ended") && !log.contains(key.trim()), "{log}");
+}
+
+#[test]
+fn a_record_of_a_test_with_a_key_does_not_contain_it() {
+    let directory = Directory::new("key-in-record");
+    let file = directory.file("lab.key").display().to_string();
+    run(linerate(&format!("key new {file}"))).assert_success();
+    let server = Server::start_with(&format!("--bind 127.0.0.1 --key {file}"));
+    let finished = test(&server, &format!("--tcp --send -t 100ms --json --key {file}"));
+    finished.assert_success();
+    let key = std::fs::read_to_string(&file).expect("a key");
+    assert!(!finished.stdout.contains(key.trim()));
+    let again = run(linerate(&format!("key new {file}")));
+    again.assert_refusal(1, &["a key is never overwritten"]);
 }

@@ -71,6 +71,10 @@ impl ErrorCode {
     /// [`Self::AUTHENTICATION`] (clause 13.22 of docs/protocol/iperf3.md).
     pub const EACCES: i32 = 13;
 
+    /// The errno(3) with which a linerate server with a key refuses a client without one, beside
+    /// [`Self::AUTHENTICATION`] (clause 13.23 of docs/protocol/iperf3.md).
+    pub const ENOKEY: i32 = 126;
+
     /// What the error means, as a clause without a full stop. None: the number is not known.
     pub const fn meaning(self) -> Option<&'static str> {
         Some(match self.0 {
@@ -224,6 +228,9 @@ fn refusal(code: ErrorCode, errno: i32, why: Option<&str>) -> String {
         Some(why) => format!("the server refuses: {why}"),
         None if code == ErrorCode::AUTHENTICATION && errno == ErrorCode::EACCES => {
             "the server does not admit this address (its --allow, --deny)".to_owned()
+        }
+        None if code == ErrorCode::AUTHENTICATION && errno == ErrorCode::ENOKEY => {
+            "the server admits only clients that have its key: type --key FILE".to_owned()
         }
         None => code.to_string(),
     }

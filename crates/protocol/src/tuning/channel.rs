@@ -27,14 +27,14 @@ pub enum Broken {
 
 /// Sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(crate) enum Direction {
     FromClient = 1,
     FromHost = 2,
 }
 
 /// One direction of a connection.
 #[derive(Debug)]
-pub(super) struct Channel {
+pub(crate) struct Channel {
     key: SharedKey,
     direction: Direction,
     /// Number of the next message.
@@ -42,12 +42,12 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    pub(super) const fn new(key: SharedKey, direction: Direction) -> Self {
+    pub(crate) const fn new(key: SharedKey, direction: Direction) -> Self {
         Self { key, direction, sequence: 0 }
     }
 
     /// The bytes of a message. None: it is too long.
-    pub(super) fn seal(&mut self, text: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn seal(&mut self, text: &[u8]) -> Option<Vec<u8>> {
         let length = u16::try_from(text.len()).ok().filter(|_| text.len() <= MOST_TEXT)?;
         let code = self.key.code(&[&self.head(), text]);
         self.sequence += 1;
@@ -55,7 +55,13 @@ impl Channel {
     }
 
     /// Takes the first message out of what came. None: it is not complete.
-    pub(super) fn open(&mut self, input: &mut Vec<u8>) -> Result<Option<String>, Broken> {
+    pub(crate) fn open(&mut self, input: &mut Vec<u8>) -> Result<Option<String>, Broken> {
+        let Some(bytes) = self.open_bytes(input)? else { return Ok(None) };
+        String::from_utf8(bytes).map(Some).map_err(|_| Broken::NoMessage)
+    }
+
+    /// The same for a message that is no text.
+    pub(crate) fn open_bytes(&mut self, input: &mut Vec<u8>) -> Result<Option<Vec<u8>>, Broken> {
         let Some((length, rest)) = input.split_first_chunk() else { return Ok(None) };
         let length = usize::from(u16::from_be_bytes(*length));
         if length > MOST_TEXT {
@@ -67,7 +73,7 @@ impl Channel {
             return Err(Broken::Forged);
         }
         self.sequence += 1;
-        let text = String::from_utf8(text.to_owned()).map_err(|_| Broken::NoMessage)?;
+        let text = text.to_owned();
         input.drain(..LENGTH + length + CODE);
         Ok(Some(text))
     }
@@ -80,7 +86,7 @@ impl Channel {
 }
 
 /// Bytes of a text.
-pub(super) const MOST_TEXT: usize = 16 * 1024;
+pub(crate) const MOST_TEXT: usize = 16 * 1024;
 const LENGTH: usize = 2;
 
 #[cfg(test)]

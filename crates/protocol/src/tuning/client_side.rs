@@ -3,7 +3,7 @@
 use measurement::json;
 
 use super::channel::{Broken, Channel, Direction};
-use super::key::{CLIENT, CODE, HOST, Nonce, SharedKey};
+use super::key::{CLIENT, CODE, HOST, Nonce, SESSION, SharedKey};
 use super::message::{Answer, Request};
 use super::{GO_ON, GREETING};
 
@@ -71,7 +71,7 @@ impl ClientSide {
         let Some(theirs) = rest.first_chunk::<CODE>().copied() else { return Ok(false) };
         self.phase = match &self.phase {
             Phase::Proof { host } if self.key.agrees(&[HOST, host, &self.nonce], &theirs) => {
-                let key = self.key.of_connection(host, &self.nonce);
+                let key = self.key.of_connection(SESSION, host, &self.nonce);
                 let requests = Channel::new(key.clone(), Direction::FromClient);
                 let answers = Channel::new(key, Direction::FromHost);
                 Phase::Open(Box::new(Channels { requests, answers }))

@@ -6,7 +6,7 @@ use measurement::{Timestamp, json};
 
 use super::GO_ON;
 use super::channel::{Broken, Channel, Direction};
-use super::key::{CLIENT, CODE, HOST, Nonce, SharedKey};
+use super::key::{CLIENT, CODE, HOST, Nonce, SESSION, SharedKey};
 use super::message::{Answer, Request};
 
 /// State machine of the host for one connection. Its time is that of the last message with a right
@@ -64,7 +64,7 @@ impl HostSide {
             return Err(Broken::Proof);
         }
         let own = self.key.code(&[HOST, &self.nonce, client]);
-        let key = self.key.of_connection(&self.nonce, client);
+        let key = self.key.of_connection(SESSION, &self.nonce, client);
         self.output.extend([&[GO_ON][..], &own].concat());
         self.input.drain(..client.len() + CODE);
         self.channels = Some(Channels {

@@ -43,8 +43,8 @@ impl SharedKey {
     }
 
     /// The key of one connection.
-    pub(super) fn of_connection(&self, host: &Nonce, client: &Nonce) -> Self {
-        Self::from_bytes(&self.code(&[SESSION, host, client]))
+    pub(crate) fn of_connection(&self, label: &[u8], host: &Nonce, client: &Nonce) -> Self {
+        Self::from_bytes(&self.code(&[label, host, client]))
     }
 
     fn from_bytes(bytes: &[u8]) -> Self {
@@ -52,12 +52,12 @@ impl SharedKey {
     }
 
     /// The code over `parts`, all of which but one have a fixed length.
-    pub(super) fn code(&self, parts: &[&[u8]]) -> Code {
+    pub(crate) fn code(&self, parts: &[&[u8]]) -> Code {
         self.over(parts).finalize().into_bytes().into()
     }
 
     /// Whether `code` is that over `parts`, in constant time.
-    pub(super) fn agrees(&self, parts: &[&[u8]], code: &[u8]) -> bool {
+    pub(crate) fn agrees(&self, parts: &[&[u8]], code: &[u8]) -> bool {
         self.over(parts).verify_slice(code).is_ok()
     }
 
@@ -76,14 +76,14 @@ impl fmt::Debug for SharedKey {
 }
 
 /// A code of HMAC-SHA-256.
-pub(super) type Code = [u8; CODE];
-pub(super) const CODE: usize = 32;
+pub(crate) type Code = [u8; CODE];
+pub(crate) const CODE: usize = 32;
 
 /// Labels of the codes, so that none is one of another kind; each ends in a zero byte, as no other
 /// does.
-pub(super) const CLIENT: &[u8] = b"linerate tuning 1, client\0";
-pub(super) const HOST: &[u8] = b"linerate tuning 1, host\0";
-const SESSION: &[u8] = b"linerate tuning 1, connection\0";
+pub(crate) const CLIENT: &[u8] = b"linerate tuning 1, client\0";
+pub(crate) const HOST: &[u8] = b"linerate tuning 1, host\0";
+pub(crate) const SESSION: &[u8] = b"linerate tuning 1, connection\0";
 
 /// 32 characters of base64 are 192 bits.
 const SHORTEST: usize = 32;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use host::PerfAccess;
 use linux::tcp::Keepalive;
 use protocol::iperf3::Token;
+use protocol::tuning::SharedKey;
 
 use super::access::AccessList;
 use super::admission::Order;
@@ -37,6 +38,8 @@ pub struct ServerOptions {
     pub order: Order,
     /// Addresses of clients that are answered.
     pub access: AccessList,
+    /// Key that clients must have; none: the control connection has none.
+    pub key: Option<SharedKey>,
     /// Rates that all tests may have together.
     pub rates: TotalRates,
     /// Passes on connections of clients that tune this host; none: nobody may.

@@ -67,6 +67,7 @@ pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
         tags: BTreeMap::new(),
         plan: plan(flags)?,
         options: ClientOptions {
+            key: None,
             watching: Watching::Nothing,
             perf: None,
             optional: optional(flags)?,

@@ -51,6 +51,7 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
         order: Order::ONE,
         access: AccessList::default(),
         rates: TotalRates::default(),
+        key: None,
         tuning: None,
         session: SessionOptions {
             cpus: plan::own_cpu(flags)?,

@@ -8,7 +8,7 @@ use session::client::Request as TestRequest;
 use session::tuning::{Answer, ReadBack, Request, SharedKey, TuningConnection, TuningLoss};
 
 use crate::flags::TuneFlags;
-use crate::tune_key;
+use crate::shared_key;
 
 /// A further host. A connection that was lost is opened again for the next change.
 pub(super) struct JoinedHost {
@@ -34,7 +34,7 @@ impl JoinedHost {
         interrupts: &StopSignals,
     ) -> Result<Vec<Self>, String> {
         let Some(file) = &flags.tune_key else { return Ok(Vec::new()) };
-        let key = tune_key::read(file)?;
+        let key = shared_key::read(file)?;
         let join = |(role, ObservedHost { host, port })| {
             let request = TestRequest { host, port, ..server.clone() };
             let (connection, made, effective) = (None, Vec::new(), Vec::new());

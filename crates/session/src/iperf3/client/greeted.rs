@@ -19,6 +19,7 @@ use crate::blocks::{block_length, fragmentation};
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::error::SessionError;
+use crate::keyed;
 use crate::observer::{Introduction, Observer};
 use crate::preflight::Host;
 use crate::request::{Request, Watching};
@@ -57,9 +58,14 @@ impl Greeted {
         let local_address = socket.local_addr().map_err(SessionError::system("an address"))?;
         let random = linux::entropy::random().map_err(SessionError::system("random bytes"))?;
         let cookie = Cookie::from_random(random);
+        let key = request.options.key.as_ref();
+        let proved = key.map(|key| keyed::prove(&socket, server, key, (interrupts, &*clock)));
+        let mut seal = proved.transpose()?;
+        let first = seal.as_mut().map(|seal| seal.seal(cookie.as_bytes()));
+        let first = first.unwrap_or_else(|| cookie.as_bytes().to_vec());
         // As iperf3: the segment size is the kernel's after the first bytes. One that cannot be
         // sent is told of when the answer is waited for.
-        _ = (&socket).write_all(cookie.as_bytes());
+        _ = (&socket).write_all(&first);
         // Where the kernel does not report it, the defaults must do.
         let path = linux::tcp::info(&socket).unwrap_or_default();
         let block = block_length(request, server, &path);
@@ -73,7 +79,7 @@ impl Greeted {
             notes: fragmentation(&request.plan, server, block, path.pmtu).into_iter().collect(),
             started_at: linux::clock::utc_rfc3339(),
         };
-        let control = Control::new(socket, machine, Arc::clone(&clock));
+        let control = Control::new(socket, machine, Arc::clone(&clock)).sealed(seal);
         let rtt = rtt(&path);
         let request = Cow::Borrowed(request);
         let link = Link { request, observer, interrupts, clock, control, server, rtt };

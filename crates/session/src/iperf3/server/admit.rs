@@ -1,13 +1,14 @@
 //! What becomes of a connection: a stream of a test, a new test, or a refusal.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{SendError, sync_channel};
 
 use measurement::outcome::Ending;
 use measurement::{Peer, Transport};
 use protocol::iperf3::{Cookie, ErrorCode, Parameters, ProtocolError, Server};
-use protocol::tuning::is_greeting;
+use protocol::keyed::{self, Seal};
+use protocol::tuning::{SharedKey, is_greeting};
 
 use super::acceptor::Acceptor;
 use super::context::canonical;
@@ -63,6 +64,15 @@ impl Acceptor {
                 }?;
                 // Its answer may be there already.
                 self.advance(connection, number)
+            }
+            Progress::Keyed { socket, cookie, seal } => {
+                let connection = self.admit_keyed(socket, cookie, *seal, from)?;
+                self.advance(connection, number)
+            }
+            Progress::Unproved { socket } => {
+                self.refuse(from, Refusal::Authentication);
+                send_away(&socket);
+                None
             }
             Progress::Asks { control, cookie, parameters } => {
                 if number.is_some() {
@@ -131,6 +141,11 @@ impl Acceptor {
             self.pass_on(named, from, number);
             return None;
         }
+        if keyed::is_greeting(&cookie)
+            && let Some(key) = self.options.key.clone()
+        {
+            return self.asked_for_proof(named, from, &key);
+        }
         if registry.numbers(&cookie) {
             return Some(named.numbered(from, self.context.clock.now()));
         }
@@ -146,8 +161,48 @@ impl Acceptor {
             send_away(&named.socket);
             return None;
         }
+        if self.options.key.is_some() {
+            self.refuse(from, Refusal::Authentication);
+            let clock = Arc::clone(&self.context.clock);
+            return Some(PendingConnection::refused(named.socket, from, ErrorCode::ENOKEY, clock));
+        }
         linux::tcp::prepare_control(&named.socket, &self.options.session.keepalive).ok()?;
         named.asked(from, Arc::clone(&self.context.clock))
+    }
+
+    /// A client that has a key is asked to prove it, unless it comes too often.
+    fn asked_for_proof(
+        &mut self,
+        named: Named,
+        from: SocketAddr,
+        key: &SharedKey,
+    ) -> Option<PendingConnection> {
+        let now = self.context.clock.now();
+        if !self.start_rate.admits(ClientPrefix::containing(from.ip()), now) {
+            self.refuse(from, Refusal::RateLimited);
+            send_away(&named.socket);
+            return None;
+        }
+        linux::tcp::prepare_control(&named.socket, &self.options.session.keepalive).ok()?;
+        named.proving(from, key, now)
+    }
+
+    /// A client that has the key is a new one; streams have no key.
+    fn admit_keyed(
+        &mut self,
+        socket: TcpStream,
+        cookie: Cookie,
+        seal: Seal,
+        from: SocketAddr,
+    ) -> Option<PendingConnection> {
+        let clock = Arc::clone(&self.context.clock);
+        let mut connection = PendingConnection::keyed((socket, cookie, seal), from, clock);
+        if let Some(why) = self.objection(&cookie, from) {
+            self.refuse(from, why);
+            self.note_stranger(false);
+            connection = connection.busy(self.context.clock.now())?;
+        }
+        Some(connection)
     }
 
     /// A client that is to tune this host goes to the process that does so.

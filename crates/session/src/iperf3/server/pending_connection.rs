@@ -13,6 +13,9 @@ use protocol::iperf3::{
     ServerPhase, State,
 };
 
+use protocol::keyed::{KeyedHost, Seal};
+use protocol::tuning::SharedKey;
+
 use super::test_id::TestId;
 use crate::clock::Clock;
 use crate::control::Control;
@@ -28,6 +31,8 @@ pub(super) struct PendingConnection {
 enum Stage {
     /// The first bytes of the connection are not complete.
     Greeting { socket: TcpStream, greeting: Greeting },
+    /// The client is to prove that it has the key, and then to send the cookie.
+    Proving { socket: TcpStream, machine: Box<KeyedHost>, until: Timestamp },
     /// The server requested the parameters.
     Asking { control: Box<Control<Server>>, cookie: Cookie },
     /// The server sent its answer; the client is given a short time to read it.
@@ -49,6 +54,10 @@ pub(super) enum Progress {
     Named(Named),
     /// The connection is a numbered stream.
     Numbered { socket: TcpStream, cookie: Cookie, index: u32 },
+    /// Both ends have proved the key, and the cookie came.
+    Keyed { socket: TcpStream, cookie: Cookie, seal: Box<Seal> },
+    /// The client does not prove the key.
+    Unproved { socket: TcpStream },
     /// The client sent its parameters.
     Asks { control: Box<Control<Server>>, cookie: Cookie, parameters: Box<Parameters> },
     /// The client sent a cookie, and then an invalid message, or none in time.
@@ -67,6 +76,19 @@ impl Named {
         PendingConnection { from, extra_port: None, stage }
     }
 
+    /// A client that is to prove that it has the `key`; none: there is no randomness.
+    pub(super) fn proving(
+        self,
+        from: SocketAddr,
+        key: &SharedKey,
+        now: Timestamp,
+    ) -> Option<PendingConnection> {
+        let nonce = linux::entropy::random().ok()?;
+        let machine = Box::new(KeyedHost::new(key, nonce));
+        let stage = Stage::Proving { socket: self.socket, machine, until: now.after(PROOF) };
+        Some(PendingConnection { from, extra_port: None, stage })
+    }
+
     /// A new client, which is asked for its parameters.
     pub(super) fn asked(
         self,
@@ -75,9 +97,8 @@ impl Named {
     ) -> Option<PendingConnection> {
         let Self { socket, cookie, greeting } = self;
         let server = greeting.into_server(clock.now())?;
-        let control = Box::new(Control::new(socket, server, clock));
-        let stage = Stage::Asking { control, cookie };
-        Some(PendingConnection { from, extra_port: None, stage })
+        let control = Control::new(socket, server, clock);
+        Some(PendingConnection::asking(from, control, cookie))
     }
 }
 
@@ -109,10 +130,42 @@ impl PendingConnection {
     /// has said something already.
     pub(super) fn denied(self, clock: Arc<dyn Clock>) -> Option<Self> {
         let Stage::Greeting { socket, .. } = self.stage else { return None };
+        Some(Self::refused(socket, self.from, ErrorCode::EACCES, clock))
+    }
+
+    /// A client that may not use this server, with the answer that says so by `errno`.
+    pub(super) fn refused(
+        socket: TcpStream,
+        from: SocketAddr,
+        errno: i32,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let now = clock.now();
         let mut control = Box::new(Control::new(socket, Server::new(now), clock));
-        control.machine.refuse(ErrorCode::AUTHENTICATION, ErrorCode::EACCES);
+        control.machine.refuse(ErrorCode::AUTHENTICATION, errno);
+        Self::leaving(control, from, now)
+    }
+
+    /// A client that has the key and whose cookie came, which is asked for its parameters.
+    pub(super) fn keyed(
+        (socket, cookie, seal): (TcpStream, Cookie, Seal),
+        from: SocketAddr,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let server = Server::new(clock.now());
+        Self::asking(from, Control::new(socket, server, clock).sealed(Some(seal)), cookie)
+    }
+
+    /// A client that was to be asked for its parameters, with the answer that the server is busy.
+    pub(super) fn busy(self, now: Timestamp) -> Option<Self> {
+        let Stage::Asking { mut control, .. } = self.stage else { return None };
+        control.machine.deny();
         Some(Self::leaving(control, self.from, now))
+    }
+
+    fn asking(from: SocketAddr, control: Control<Server>, cookie: Cookie) -> Self {
+        let stage = Stage::Asking { control: Box::new(control), cookie };
+        Self { from, extra_port: None, stage }
     }
 
     /// Whether it has its answer, and is owed nothing more.
@@ -124,7 +177,7 @@ impl PendingConnection {
     pub(super) fn deadline(&self) -> Timestamp {
         match &self.stage {
             Stage::Greeting { greeting, .. } => greeting.deadline(),
-            Stage::Leaving { until, .. } => *until,
+            Stage::Leaving { until, .. } | Stage::Proving { until, .. } => *until,
             // The machine limits this phase.
             Stage::Asking { control, .. } => control.machine.deadline().unwrap_or_default(),
         }
@@ -132,7 +185,7 @@ impl PendingConnection {
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.stage {
-            Stage::Greeting { socket, .. } => socket.as_fd(),
+            Stage::Greeting { socket, .. } | Stage::Proving { socket, .. } => socket.as_fd(),
             Stage::Asking { control, .. } | Stage::Leaving { control, .. } => control.as_fd(),
         }
     }
@@ -155,6 +208,14 @@ impl PendingConnection {
                     say_that_it_is_no_cookie(&socket);
                     Progress::Gone
                 }
+            },
+            Stage::Proving { socket, mut machine, until } => match prove(&socket, &mut machine) {
+                Ok(Some((cookie, seal))) => {
+                    Progress::Keyed { socket, cookie, seal: Box::new(seal) }
+                }
+                Ok(None) if now >= until => Progress::Silent,
+                Ok(None) => waiting(Stage::Proving { socket, machine, until }),
+                Err(Closed) => Progress::Unproved { socket },
             },
             Stage::Asking { control, cookie } => ask(from, control, cookie),
             Stage::Leaving { mut control, until } => {
@@ -192,6 +253,30 @@ fn read(mut socket: &TcpStream, greeting: &mut Greeting) -> Result<Option<Greeti
     Ok(None)
 }
 
+/// Moves what there is of the proof of the key and the cookie, and not one byte more.
+fn prove(
+    mut socket: &TcpStream,
+    machine: &mut KeyedHost,
+) -> Result<Option<(Cookie, Seal)>, Closed> {
+    let mut buffer = [0; 128];
+    loop {
+        // An idle connection has room for a hundred bytes.
+        socket.write_all(&machine.take_output()).map_err(|_| Closed)?;
+        let room = machine.room().min(buffer.len());
+        match socket.read(&mut buffer[..room]) {
+            Ok(0) => return Err(Closed),
+            Ok(length) => {
+                if let Some(keyed) = machine.receive(&buffer[..length]).map_err(|_| Closed)? {
+                    return Ok(Some(keyed));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(_) => return Err(Closed),
+        }
+    }
+}
+
 fn ask(from: SocketAddr, mut control: Box<Control<Server>>, cookie: Cookie) -> Progress {
     // It is watched for what comes anew only; what is wrong or too long ends this.
     while control.pump() && control.machine.phase() == ServerPhase::Asking {}
@@ -222,5 +307,7 @@ pub(super) fn send_away(socket: &TcpStream) {
     _ = { socket }.write(&[State::AccessDenied.byte()]);
 }
 
+/// For the proof of the key and the cookie.
+const PROOF: Duration = Duration::from_secs(5);
 /// How long a client may take to read its answer and close.
 const GOODBYE: Duration = Duration::from_secs(2);

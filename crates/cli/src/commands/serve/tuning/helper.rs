@@ -22,7 +22,7 @@ use session::tuning::{HostSide, SharedKey};
 
 use super::super::tuned::{Reply, Tuned};
 use crate::exit;
-use crate::tune_key;
+use crate::shared_key;
 
 /// Runs in the process, whose standard input is the socket to the server.
 pub(crate) fn run(state: &Path, key: &Path, kinds: &[SettingKind]) -> ExitCode {
@@ -53,7 +53,7 @@ fn prepare(state: &Path, key: &Path, kinds: &[SettingKind]) -> Result<SharedKey,
     if !may_configure_network() {
         return Err("--allow-tune takes root, to change settings".to_owned());
     }
-    let key = tune_key::read(key)?;
+    let key = shared_key::read(key)?;
     match tuning::undo(state) {
         // A tuning of this host by itself is under way.
         Ok(_) | Err(TuningError::Busy { .. }) => {}

@@ -7,7 +7,7 @@ use measurement::BitRate;
 use protocol::iperf3::Announcement;
 
 use super::{Conversation, Stage};
-use crate::server::limits::{Excess, RateLimit};
+use crate::server::limits::{Excess, Limits, RateLimit};
 use crate::server::metrics::Refusal;
 
 impl Conversation<'_> {
@@ -43,7 +43,6 @@ impl Conversation<'_> {
             draft.options.rate = applied.options.rate;
             self.parameters.plan = draft.check().unwrap_or_else(|_| plan.clone());
         }
-        self.allow_for_batches();
         true
     }
 
@@ -76,15 +75,21 @@ impl Conversation<'_> {
         true
     }
 
-    /// A test that is paced to its limit may exceed it by a batch and by what is made up for.
-    fn allow_for_batches(&mut self) {
-        if let Some(limit) = self.limits.rate.filter(|_| self.is_told_of_limits()) {
+    /// The limits that the test is held to while it runs: one that is paced to its rate may exceed
+    /// it by a batch, and by what is made up for.
+    pub(super) fn watched_limits(&self) -> Limits {
+        let with_slack = |limit: RateLimit| {
             let bits = limit.most.bits_per_second();
-            let most = BitRate::from_bits_per_second(bits.saturating_add(bits / 10));
-            self.limits.rate = Some(RateLimit { most, ..limit });
-        }
+            let most = BitRate::from_bits_per_second(bits.saturating_add(bits / SLACK));
+            RateLimit { most, ..limit }
+        };
+        let is_told = self.is_told_of_limits();
+        let rate = self.limits.rate.map(|limit| if is_told { with_slack(limit) } else { limit });
+        Limits { rate, ..self.limits }
     }
 }
 
+/// The part of the rate by which a test may exceed it.
+const SLACK: u64 = 10;
 /// Over which the rate of a test is averaged.
 const WINDOW: Duration = Duration::from_secs(5);

@@ -131,7 +131,7 @@ impl Conversation<'_> {
         let running = Running::new(
             trial,
             presence,
-            (options, &self.limits),
+            (options, &self.watched_limits()),
             (&run_spec(&self.parameters), pace),
         );
         self.stage = Stage::Running(Box::new(running));
