@@ -130,7 +130,7 @@ impl fmt::Display for Refusal {
             Self::Threads => {
                 "too few threads are left for its test (ulimit -u, TasksMax=, pids.max)"
             }
-            Self::Authentication => "not a user of this server",
+            Self::Authentication => "not a user of this server, or without its key",
             Self::Parameters => "what it asked for cannot be read or done",
             Self::UnknownProtocol => "it does not speak iperf3's protocol",
             Self::Timeout => "it did not say what it wants",
