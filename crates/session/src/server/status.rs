@@ -158,9 +158,8 @@ const MEASURED: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
 mod tests {
-    use dataplane::StreamCounters;
     use measurement::plan::PlanDraft;
-    use measurement::{Direction, Transport};
+    use measurement::{Direction, StreamCounters, Transport};
 
     use super::*;
 
