@@ -5,6 +5,7 @@
 
 #![expect(unsafe_code, reason = "calls of the kernel, which no other crate makes")]
 
+mod bpf;
 pub mod clock;
 pub mod driver_statistics;
 pub mod entropy;
@@ -12,6 +13,7 @@ pub mod epoll;
 pub mod ethtool_ioctl;
 pub mod event;
 pub mod file_lock;
+pub mod frame_socket;
 pub mod futex;
 pub mod heap;
 pub mod host;
@@ -56,6 +58,7 @@ pub mod uring;
 )))]
 #[path = "uring_absent.rs"]
 pub mod uring;
+pub mod xdp;
 
 pub use socket_memory::{SocketMemory, socket_memory};
 
