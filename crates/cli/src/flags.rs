@@ -21,6 +21,7 @@ pub(crate) mod engines;
 mod environment;
 mod explain;
 pub(crate) mod format;
+mod frames;
 mod habits;
 #[cfg(feature = "store")]
 mod history;
@@ -76,6 +77,7 @@ pub(crate) use copy::CopyFlags;
 pub(crate) use demo::DemoFlags;
 pub(crate) use diagnose::DiagnoseFlags;
 pub(crate) use explain::ExplainFlags;
+pub(crate) use frames::{Engine, FramesFlags, LinkFlags};
 #[cfg(feature = "store")]
 pub(crate) use history::{By, HistoryFlags};
 pub(crate) use host::HostFlags;
@@ -295,6 +297,8 @@ pub(crate) enum Command {
     },
     /// Measure layer by layer, from the link to an application
     Ladder(Box<LadderFlags>),
+    /// Send frames below the sockets, and count what arrives
+    Packets(Box<FramesFlags>),
     /// Plant a fault, name it, fix it and prove it, on hosts of its own
     Demo(DemoFlags),
     /// Name what limits this host, or a test against a server

@@ -78,6 +78,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Latency(flags) => commands::latency::run(&flags),
         Command::Search(flags) => commands::search::run(&flags),
         Command::Ladder(flags) => commands::ladder::run(&flags),
+        Command::Packets(flags) => commands::packets::run(&flags),
         Command::Copy(flags) => commands::copy::run(&flags),
         Command::Ab(flags) => commands::ab::run(&flags),
         Command::Tune(flags) => commands::tune::run(&flags),

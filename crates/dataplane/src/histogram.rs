@@ -8,7 +8,7 @@ use portable_atomic::AtomicU64;
 
 /// Counts of values: below 2^`BITS` exactly, above to within one part of 2^`BITS`.
 #[derive(Debug)]
-pub(crate) struct Histogram<const BITS: u32> {
+pub struct Histogram<const BITS: u32> {
     counts: Box<[AtomicU64]>,
     largest: AtomicU64,
 }
@@ -22,7 +22,7 @@ impl<const BITS: u32> Default for Histogram<BITS> {
 
 impl<const BITS: u32> Histogram<BITS> {
     /// Counts a value. Only one thread calls it.
-    pub(crate) fn add(&self, value: u64) {
+    pub fn add(&self, value: u64) {
         let count = &self.counts[bucket_of(BITS, value)];
         count.store(count.load(Relaxed) + 1, Relaxed);
         if value > self.largest.load(Relaxed) {
@@ -31,7 +31,7 @@ impl<const BITS: u32> Histogram<BITS> {
     }
 
     /// Counts a value. Any thread calls it.
-    pub(crate) fn add_shared(&self, value: u64) {
+    pub fn add_shared(&self, value: u64) {
         self.counts[bucket_of(BITS, value)].fetch_add(1, Relaxed);
         if value > self.largest.load(Relaxed) {
             self.largest.fetch_max(value, Relaxed);
@@ -39,7 +39,7 @@ impl<const BITS: u32> Histogram<BITS> {
     }
 
     /// Forgets all values.
-    pub(crate) fn clear(&self) {
+    pub fn clear(&self) {
         self.counts.iter().for_each(|count| count.store(0, Relaxed));
         self.largest.store(0, Relaxed);
     }
@@ -47,14 +47,14 @@ impl<const BITS: u32> Histogram<BITS> {
 
 /// Several histograms read as one.
 #[derive(Debug)]
-pub(crate) struct Reading<const BITS: u32> {
+pub struct Reading<const BITS: u32> {
     counts: Vec<u64>,
     largest: u64,
 }
 
 impl<const BITS: u32> Reading<BITS> {
     /// The sum of several histograms.
-    pub(crate) fn sum<'a>(histograms: impl Iterator<Item = &'a Histogram<BITS>>) -> Self {
+    pub fn sum<'a>(histograms: impl Iterator<Item = &'a Histogram<BITS>>) -> Self {
         let mut reading = Self { counts: vec![0; buckets(BITS)], largest: 0 };
         for histogram in histograms {
             for (sum, count) in reading.counts.iter_mut().zip(&histogram.counts) {
@@ -67,7 +67,7 @@ impl<const BITS: u32> Reading<BITS> {
 
     /// The values that came after an `earlier` reading of the same histograms; the largest of them
     /// is the upper end of its bucket.
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
+    pub fn since(&self, earlier: &Self) -> Self {
         let pairs = self.counts.iter().zip(&earlier.counts);
         let counts: Vec<_> = pairs.map(|(now, then)| now.saturating_sub(*then)).collect();
         let last = counts.iter().rposition(|count| *count > 0);
@@ -76,28 +76,29 @@ impl<const BITS: u32> Reading<BITS> {
     }
 
     /// How many values there are.
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
     /// The largest value, exactly.
-    pub(crate) const fn largest(&self) -> u64 {
+    pub const fn largest(&self) -> u64 {
         self.largest
     }
 
     /// The upper end and the count of each bucket that is not empty.
-    pub(crate) fn filled(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub fn filled(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(bucket, count)| (upper_end(BITS, bucket).min(self.largest), *count))
     }
 
-    pub(crate) fn quantiles(&self) -> Quantiles {
+    /// Median, 99th percentile and maximum.
+    pub fn quantiles(&self) -> Quantiles {
         Quantiles { p50: self.quantile(500), p99: self.quantile(990), max: self.largest }
     }
 
     /// The value that `permille` of a thousand values do not exceed: the upper end of its
     /// bucket.
-    pub(crate) fn quantile(&self, permille: u128) -> u64 {
+    pub fn quantile(&self, permille: u128) -> u64 {
         let all: u128 = self.counts.iter().copied().map(u128::from).sum();
         let mut below = 0;
         for (bucket, count) in self.counts.iter().enumerate() {
@@ -110,7 +111,7 @@ impl<const BITS: u32> Reading<BITS> {
     }
 
     /// One count for each power of two, up to the last that is not zero.
-    pub(crate) fn powers_of_two(&self) -> Vec<u64> {
+    pub fn powers_of_two(&self) -> Vec<u64> {
         let mut powers = vec![0; u64::BITS as usize];
         for (bucket, count) in self.counts.iter().enumerate() {
             powers[upper_end(BITS, bucket).max(1).ilog2() as usize] += count;

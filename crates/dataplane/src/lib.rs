@@ -39,6 +39,7 @@ pub use exchange::{
     Link, MAX_PENDING_CONNECTIONS, RequesterConfig, RoundTripStatistics, accept_responder,
     connect_requester, requester, responder,
 };
+pub use histogram::{Histogram, Reading};
 pub use pacing::{Batch, EndedBatch, Pacer, PacingStatistics, pacing_report};
 pub use payload::PayloadPattern;
 pub use pool::{OpenStream, Pool, RuntimeStatistics};

@@ -30,6 +30,7 @@ pub mod load_curve;
 mod order;
 pub mod outcome;
 pub mod pacing;
+pub mod packets;
 pub mod page;
 pub mod payload_pages;
 pub mod plan;

@@ -29,6 +29,7 @@ pub mod latency;
 mod measured;
 mod notes;
 mod pacing;
+pub mod packets;
 pub mod page;
 pub mod plot;
 mod rate_search;

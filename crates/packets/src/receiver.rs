@@ -1,0 +1,159 @@
+//! What receives frames, or counts them: AF_XDP, a program of XDP that counts and drops, or
+//! AF_PACKET where XDP is refused.
+
+use std::io;
+
+use linux::frame_socket::FrameSocket;
+use linux::xdp::{Binding, SocketShape, XdpMode, XdpProgram, XdpSocket, XdpStatistics};
+use measurement::packets::{DropCount, EngineUse, PacketEngine};
+
+use crate::error::PacketError;
+use crate::frame::FrameLayout;
+use crate::port::Port;
+
+/// Which engine is to receive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReceiveWith {
+    /// AF_XDP, in the driver and without copies if it can; AF_PACKET where XDP is refused.
+    #[default]
+    Best,
+    /// A program of XDP that counts and drops: without flows, latency and order.
+    Count,
+    /// AF_PACKET (packet(7)).
+    AfPacket,
+}
+
+/// An open engine that receives.
+#[derive(Debug)]
+pub(crate) enum Receiver {
+    Xdp {
+        /// Dropped first: no frames come to a socket that is gone.
+        _program: XdpProgram,
+        sockets: Vec<XdpSocket>,
+    },
+    Count(XdpProgram),
+    Packet {
+        socket: FrameSocket,
+        dropped: u64,
+    },
+}
+
+impl Receiver {
+    pub(crate) fn open(
+        port: &Port,
+        layout: &FrameLayout,
+        with: ReceiveWith,
+    ) -> Result<(Self, EngineUse), PacketError> {
+        let open = |source| PacketError::Open { interface: port.name.clone(), source };
+        match with {
+            ReceiveWith::Count => {
+                let count = |mode| XdpProgram::count(port.index, mode, layout.tag());
+                let (program, mode) = attach(count).map_err(open)?;
+                let engine = EngineUse { engine: PacketEngine::XdpCount, why: mode };
+                Ok((Self::Count(program), engine))
+            }
+            ReceiveWith::AfPacket => Self::packet(port, layout, "as asked".to_owned()),
+            ReceiveWith::Best => match Self::xdp(port, layout) {
+                Ok(opened) => Ok(opened),
+                Err(error) => Self::packet(port, layout, format!("AF_XDP is refused: {error}")),
+            },
+        }
+    }
+
+    fn xdp(port: &Port, layout: &FrameLayout) -> io::Result<(Self, EngineUse)> {
+        let longest = layout.sizes().largest();
+        if longest > XdpSocket::LONGEST_FRAME {
+            return Err(io::Error::other("frames are longer than its memory for one"));
+        }
+        let shape = SocketShape { send: 0, receive: SLOTS, frame_bytes: longest };
+        let open = |binding| {
+            let one = |queue| XdpSocket::open(port.index, queue, binding, &shape);
+            (0..port.queues).map(one).collect::<io::Result<Vec<_>>>()
+        };
+        let sockets = open(Binding::ZeroCopy).or_else(|_| open(Binding::Copy))?;
+        let engine = match sockets.first().map(XdpSocket::binding) {
+            Some(Binding::ZeroCopy) => PacketEngine::AfXdpZeroCopy,
+            _ => PacketEngine::AfXdp,
+        };
+        let redirect = |mode| XdpProgram::redirect(port.index, mode, layout.tag(), &sockets);
+        let (program, why) = attach(redirect)?;
+        Ok((Self::Xdp { _program: program, sockets }, EngineUse { engine, why }))
+    }
+
+    fn packet(
+        port: &Port,
+        layout: &FrameLayout,
+        why: String,
+    ) -> Result<(Self, EngineUse), PacketError> {
+        let open = |source| PacketError::Open { interface: port.name.clone(), source };
+        let longest = layout.sizes().largest();
+        let socket = FrameSocket::receiver(port.index, BATCH, longest).map_err(open)?;
+        let used = EngineUse { engine: PacketEngine::AfPacket, why };
+        Ok((Self::Packet { socket, dropped: 0 }, used))
+    }
+
+    /// Reads what has arrived. Returns how many frames, of any kind, that were.
+    pub(crate) fn receive(&mut self, mut take: impl FnMut(&[u8])) -> io::Result<usize> {
+        match self {
+            Self::Xdp { sockets, .. } => {
+                let mut count = 0;
+                for socket in sockets {
+                    count += socket.receive(BATCH, &mut take);
+                    socket.wake_receiver();
+                }
+                Ok(count)
+            }
+            Self::Count(_) => Ok(0),
+            Self::Packet { socket, .. } => socket.receive(take),
+        }
+    }
+
+    /// The frames that a program has counted; none: they are received.
+    pub(crate) fn counted(&self) -> Option<io::Result<u64>> {
+        match self {
+            Self::Count(program) => Some(program.counted()),
+            _ => None,
+        }
+    }
+
+    /// Frames that were dropped here, by the reason.
+    pub(crate) fn drops(&mut self) -> io::Result<Vec<DropCount>> {
+        let of = |place: &str, frames| DropCount { place: place.to_owned(), frames };
+        match self {
+            Self::Xdp { sockets, .. } => {
+                let mut all = XdpStatistics::default();
+                for socket in sockets {
+                    let one = socket.statistics()?;
+                    all.receive_dropped += one.receive_dropped;
+                    all.receive_ring_full += one.receive_ring_full;
+                    all.receive_invalid += one.receive_invalid;
+                }
+                Ok(vec![
+                    of("receive ring of AF_XDP", all.receive_ring_full),
+                    of("AF_XDP, no memory for a frame", all.receive_dropped),
+                    of("AF_XDP, invalid", all.receive_invalid),
+                ])
+            }
+            Self::Count(_) => Ok(Vec::new()),
+            Self::Packet { socket, dropped } => {
+                *dropped += u64::from(socket.take_statistics()?.dropped);
+                Ok(vec![of("buffer of AF_PACKET", *dropped)])
+            }
+        }
+    }
+}
+
+/// Attaches a program in the driver, or else in the network stack; and why there.
+fn attach(program: impl Fn(XdpMode) -> io::Result<XdpProgram>) -> io::Result<(XdpProgram, String)> {
+    match program(XdpMode::Native) {
+        Ok(program) => Ok((program, "program in the driver".to_owned())),
+        Err(error) => {
+            let why = format!("program in the network stack, not in the driver: {error}");
+            Ok((program(XdpMode::Generic)?, why))
+        }
+    }
+}
+
+/// Frames that can wait to be read on each queue.
+const SLOTS: u32 = 4096;
+const BATCH: usize = 64;

@@ -1,0 +1,163 @@
+//! What sends frames: AF_XDP, or AF_PACKET past the queueing discipline where that is refused.
+
+use std::io;
+
+use linux::frame_socket::FrameSocket;
+use linux::xdp::{Binding, SocketShape, XdpSocket};
+use measurement::Timestamp;
+use measurement::packets::{EngineUse, PacketEngine};
+
+use crate::error::PacketError;
+use crate::frame::FrameLayout;
+use crate::port::Port;
+
+/// Which engine is to send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SendWith {
+    /// AF_XDP, without copies if the driver can; AF_PACKET where it is refused.
+    #[default]
+    Best,
+    /// AF_XDP with copies.
+    AfXdp,
+    /// AF_PACKET with `PACKET_QDISC_BYPASS` (packet(7)).
+    AfPacket,
+}
+
+/// An open engine that sends.
+#[derive(Debug)]
+pub(crate) enum Sender {
+    Xdp {
+        sockets: Vec<XdpSocket>,
+        /// The one whose turn it is.
+        turn: usize,
+    },
+    Packet(FrameSocket),
+}
+
+impl Sender {
+    /// Opens an engine on `queues` queues of a port, and writes the frames.
+    pub(crate) fn open(
+        port: &Port,
+        layout: &FrameLayout,
+        with: SendWith,
+        queues: u32,
+    ) -> Result<(Self, EngineUse), PacketError> {
+        let longest = layout.sizes().largest();
+        let (mut sender, used) = match with {
+            SendWith::AfPacket => {
+                (Self::packet(port, longest)?, used(PacketEngine::AfPacket, "as asked"))
+            }
+            _ if longest > XdpSocket::LONGEST_FRAME => {
+                let why = "frames are longer than the memory of AF_XDP for one";
+                (Self::packet(port, longest)?, used(PacketEngine::AfPacket, why))
+            }
+            SendWith::AfXdp => {
+                let sender = Self::xdp(port, longest, queues, Binding::Copy);
+                let refused = |source| PacketError::Open { interface: port.name.clone(), source };
+                (sender.map_err(refused)?, used(PacketEngine::AfXdp, "as asked"))
+            }
+            SendWith::Best => Self::best(port, longest, queues)?,
+        };
+        sender.prepare(layout);
+        Ok((sender, used))
+    }
+
+    fn best(port: &Port, longest: usize, queues: u32) -> Result<(Self, EngineUse), PacketError> {
+        if let Ok(sender) = Self::xdp(port, longest, queues, Binding::ZeroCopy) {
+            return Ok((sender, used(PacketEngine::AfXdpZeroCopy, "the driver has no need to copy")));
+        }
+        match Self::xdp(port, longest, queues, Binding::Copy) {
+            Ok(sender) => {
+                Ok((sender, used(PacketEngine::AfXdp, "the driver has no sending without copies")))
+            }
+            Err(error) => {
+                let why = format!("AF_XDP is refused: {error}");
+                Ok((Self::packet(port, longest)?, used(PacketEngine::AfPacket, &why)))
+            }
+        }
+    }
+
+    fn xdp(port: &Port, longest: usize, queues: u32, binding: Binding) -> io::Result<Self> {
+        let shape = SocketShape { send: SLOTS, receive: 0, frame_bytes: longest };
+        let open = |queue| XdpSocket::open(port.index, queue, binding, &shape);
+        let sockets = (0..queues.max(1)).map(open).collect::<io::Result<Vec<_>>>()?;
+        Ok(Self::Xdp { sockets, turn: 0 })
+    }
+
+    fn packet(port: &Port, longest: usize) -> Result<Self, PacketError> {
+        let open = |source| PacketError::Open { interface: port.name.clone(), source };
+        FrameSocket::sender(port.index, BATCH, longest).map(Self::Packet).map_err(open)
+    }
+
+    fn prepare(&mut self, layout: &FrameLayout) {
+        match self {
+            Self::Xdp { sockets, .. } => {
+                sockets.iter_mut().for_each(|socket| socket.prepare(|_, frame| layout.write(frame)));
+            }
+            Self::Packet(socket) => socket.prepare(|_, frame| layout.write(frame)),
+        }
+    }
+
+    /// Queues up to `most` frames from `number` on, and has the kernel send. Returns how many were
+    /// queued.
+    pub(crate) fn send(
+        &mut self,
+        layout: &FrameLayout,
+        number: u64,
+        most: usize,
+        now: Timestamp,
+    ) -> io::Result<usize> {
+        let mut next = number;
+        let mut write = |_: usize, frame: &mut [u8]| {
+            let length = layout.patch(frame, next, now);
+            next += 1;
+            length
+        };
+        match self {
+            Self::Xdp { sockets, turn } => {
+                let count = sockets.len();
+                *turn = (*turn + 1) % count;
+                let socket = &mut sockets[*turn];
+                let queued = socket.queue_frames(most.min(BATCH), &mut write);
+                socket.kick()?;
+                Ok(queued)
+            }
+            Self::Packet(socket) => {
+                let queued = socket.queue_frames(most, &mut write);
+                socket.kick()?;
+                Ok(queued)
+            }
+        }
+    }
+
+    /// Has the kernel send what is left. Returns how many frames are.
+    pub(crate) fn flush(&mut self) -> io::Result<usize> {
+        match self {
+            Self::Xdp { sockets, .. } => sockets.iter_mut().try_fold(0, |left, socket| {
+                socket.kick()?;
+                Ok(left + socket.outstanding())
+            }),
+            Self::Packet(socket) => {
+                socket.kick()?;
+                Ok(socket.outstanding())
+            }
+        }
+    }
+
+    /// How often the kernel had no room for a frame; none: the engine does not tell.
+    pub(crate) fn refused(&self) -> Option<u64> {
+        match self {
+            Self::Xdp { .. } => None,
+            Self::Packet(socket) => Some(socket.refused()),
+        }
+    }
+}
+
+fn used(engine: PacketEngine, why: &str) -> EngineUse {
+    EngineUse { engine, why: why.to_owned() }
+}
+
+/// Frames that can wait to be sent on each queue.
+const SLOTS: u32 = 512;
+/// Frames of a call: in copy mode the kernel sends 32 at most.
+pub(crate) const BATCH: usize = 32;

@@ -1,0 +1,366 @@
+//! One trial: frames at a rate, for a time, from one port to another; what was sent and what arrived.
+
+use std::io;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use dataplane::{Histogram, Pacer, Reading, now};
+use measurement::packets::{DropCount, EngineUse};
+use measurement::{BitRate, Pacing, Timestamp};
+use portable_atomic::AtomicU64;
+
+use crate::error::PacketError;
+use crate::flow_counter::{FlowCounter, FlowCounts};
+use crate::frame::{FrameLayout, nanos, units};
+use crate::port::Port;
+use crate::receiver::{ReceiveWith, Receiver};
+use crate::sender::{BATCH, SendWith, Sender};
+
+/// Between which ports frames go, by which engines and CPUs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The port that frames leave by.
+    pub from: Port,
+    /// The port where they arrive; none: elsewhere.
+    pub to: Option<Port>,
+    /// What sends.
+    pub send: SendWith,
+    /// What receives.
+    pub receive: ReceiveWith,
+    /// Send queues that are used, from the first on.
+    pub queues: u32,
+    /// CPUs of the sender and of the receiver; none: any.
+    pub cpus: Option<(usize, usize)>,
+}
+
+/// How much is sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialPlan {
+    /// Frames in a second; none: as many as can be.
+    pub rate: Option<f64>,
+    /// How long the sender sends.
+    pub duration: Duration,
+    /// Frames after which it ends; none: no limit.
+    pub frames: Option<u64>,
+}
+
+/// Counts of a trial that runs, for a display.
+#[derive(Debug, Default)]
+pub struct LiveCounts {
+    /// Frames that were handed to the kernel.
+    pub sent: AtomicU64,
+    /// Frames that have arrived.
+    pub received: AtomicU64,
+}
+
+/// What the sender did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sent {
+    /// Frames that were handed to the kernel.
+    pub frames: u64,
+    /// Their bytes, with the frame check sequence.
+    pub bytes: u64,
+    /// From the first to after the last.
+    pub span: Duration,
+    /// When the last one was sent.
+    pub last: Timestamp,
+    /// CPU time of its thread.
+    pub cpu: Duration,
+    /// Times that the kernel had no room for a frame; none: the engine does not tell.
+    pub refused: Option<u64>,
+    /// Time that the sender was behind its schedule at the end, or gave up: it is too slow.
+    pub behind: Duration,
+}
+
+/// What arrived.
+#[derive(Debug)]
+pub struct Received {
+    /// All flows together. A program that counts knows the number alone.
+    pub counts: FlowCounts,
+    /// Each flow; empty if a program counted.
+    pub flows: Vec<FlowCounts>,
+    /// When the last frame was read.
+    pub last: Timestamp,
+    /// CPU time of its thread.
+    pub cpu: Duration,
+    /// One-way times in nanoseconds; none: a program counted.
+    pub latency: Option<Reading<8>>,
+    /// Frames that were dropped at the receiver, by the place.
+    pub drops: Vec<DropCount>,
+}
+
+/// Result of a trial.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was sent.
+    pub sent: Sent,
+    /// What arrived; none: nothing receives here.
+    pub received: Option<Received>,
+    /// Whether it was stopped early.
+    pub stopped: bool,
+}
+
+/// Open engines, ready to run.
+#[derive(Debug)]
+pub struct Trial<'a> {
+    setup: &'a Setup,
+    layout: &'a FrameLayout,
+    sender: Sender,
+    receiver: Option<Receiver>,
+    /// What sends, and why.
+    pub send_engine: EngineUse,
+    /// What receives, and why.
+    pub receive_engine: Option<EngineUse>,
+}
+
+impl<'a> Trial<'a> {
+    /// Opens the engines of a trial. They are closed when this is dropped; if the process is killed,
+    /// the kernel closes the sockets and detaches the program.
+    ///
+    /// # Errors
+    /// [`PacketError::TooLarge`], or [`PacketError::Open`] if no engine can be opened.
+    pub fn open(setup: &'a Setup, layout: &'a FrameLayout) -> Result<Self, PacketError> {
+        for port in setup.to.iter().chain([&setup.from]) {
+            check_size(layout, port)?;
+        }
+        let receiver = match &setup.to {
+            Some(port) => Some(Receiver::open(port, layout, setup.receive)?),
+            None => None,
+        };
+        let (receiver, receive_engine) = receiver.unzip();
+        let (sender, send_engine) =
+            Sender::open(&setup.from, layout, setup.send, setup.queues)?;
+        Ok(Self { setup, layout, sender, receiver, send_engine, receive_engine })
+    }
+
+    /// Sends and receives until the plan is fulfilled, or `stop` is set; then until all frames have
+    /// arrived, or none came for a while.
+    ///
+    /// # Errors
+    /// [`PacketError::Trial`] if an interface is down or gone.
+    pub fn run(
+        &mut self,
+        plan: &TrialPlan,
+        live: &LiveCounts,
+        stop: &AtomicBool,
+    ) -> Result<Outcome, PacketError> {
+        let (setup, layout) = (self.setup, self.layout);
+        let ends = Ends { sent: AtomicU64::new(UNKNOWN), is_ready: AtomicBool::new(false) };
+        let before = self.receiver.as_ref().and_then(Receiver::counted).transpose();
+        let failed = |port: &Port| {
+            let interface = port.name.clone();
+            move |source| PacketError::Trial { interface, source }
+        };
+        let before = before.map_err(failed(&setup.from))?.unwrap_or(0);
+        let (sender, receiver) = (&mut self.sender, &mut self.receiver);
+        let ends = &ends;
+        let (sent, received) = thread::scope(|scope| {
+            let receiving = receiver.as_mut().map(|receiver| {
+                scope.spawn(move || {
+                    pin(setup.cpus.map(|(_, receiver)| receiver));
+                    let done = receive(receiver, layout, before, live, ends);
+                    ends.is_ready.store(true, Release);
+                    done
+                })
+            });
+            if receiving.is_none() {
+                ends.is_ready.store(true, Release);
+            }
+            let sending = scope.spawn(move || {
+                pin(setup.cpus.map(|(sender, _)| sender));
+                while !ends.is_ready.load(Acquire) {
+                    thread::yield_now();
+                }
+                let sent = send(sender, layout, plan, live, stop);
+                let frames = sent.as_ref().map_or(0, |sent| sent.frames);
+                ends.sent.store(frames, Release);
+                sent
+            });
+            let sent = sending.join();
+            (sent, receiving.map(thread::ScopedJoinHandle::join))
+        });
+        let sent = sent.unwrap_or_else(|cause| std::panic::resume_unwind(cause));
+        let received =
+            received.map(|one| one.unwrap_or_else(|cause| std::panic::resume_unwind(cause)));
+        let sent = sent.map_err(failed(&setup.from))?;
+        let received = received.transpose().map_err(failed(&setup.from))?;
+        Ok(Outcome { sent, received, stopped: stop.load(Relaxed) })
+    }
+}
+
+/// What the two threads tell each other.
+#[derive(Debug)]
+struct Ends {
+    /// Frames that were sent; [`UNKNOWN`] while the sender sends.
+    sent: AtomicU64,
+    /// The receiver receives.
+    is_ready: AtomicBool,
+}
+
+fn check_size(layout: &FrameLayout, port: &Port) -> Result<(), PacketError> {
+    let size = layout.sizes().largest();
+    let header = HEADER + if layout.addressing().vlan.is_some() { 4 } else { 0 };
+    if size > port.mtu as usize + header {
+        let (interface, mtu) = (port.name.clone(), port.mtu);
+        return Err(PacketError::TooLarge { size, interface, mtu });
+    }
+    Ok(())
+}
+
+fn pin(cpu: Option<usize>) {
+    linux::host::minimize_timer_slack();
+    if let Some(cpu) = cpu {
+        // The thread then runs wherever the kernel lets it.
+        _ = linux::host::pin_thread(cpu);
+    }
+}
+
+fn send(
+    sender: &mut Sender,
+    layout: &FrameLayout,
+    plan: &TrialPlan,
+    live: &LiveCounts,
+    stop: &AtomicBool,
+) -> io::Result<Sent> {
+    let mut pacer = plan.rate.map(|rate| pacer(rate, plan));
+    let most = plan.frames.unwrap_or(u64::MAX);
+    let cpu = linux::clock::thread_cpu();
+    let start = now();
+    let end = start.after(plan.duration);
+    let mut frames = 0;
+    let mut last = start;
+    let mut forgone = Duration::ZERO;
+    loop {
+        let time = now();
+        if time >= end || frames >= most || stop.load(Relaxed) {
+            break;
+        }
+        let left = usize::try_from(most - frames).unwrap_or(usize::MAX).min(BATCH);
+        let allowed = match &mut pacer {
+            None => left,
+            Some(pacer) => match pacer.allowance(time, left) {
+                Ok(allowed) => {
+                    forgone += pacer.take_begun().map_or(Duration::ZERO, |batch| batch.forgone);
+                    allowed
+                }
+                Err(due) => {
+                    sender.flush()?;
+                    wait_until(due.min(end), time);
+                    continue;
+                }
+            },
+        };
+        let queued = sender.send(layout, frames, allowed, time)?;
+        if let Some(pacer) = &mut pacer {
+            pacer.sent(queued);
+        }
+        frames += queued as u64;
+        if queued > 0 {
+            last = time;
+        }
+        live.sent.store(frames, Relaxed);
+    }
+    let behind = forgone;
+    let ended = now();
+    let patience = ended.after(FLUSH_PATIENCE);
+    while sender.flush()? > 0 && now() < patience {}
+    Ok(Sent {
+        frames,
+        bytes: layout.sizes().bytes(frames),
+        span: ended.since(start).min(plan.duration.max(last.since(start))),
+        last,
+        cpu: linux::clock::thread_cpu().saturating_sub(cpu),
+        refused: sender.refused(),
+        behind,
+    })
+}
+
+/// A pacer for frames in a second: what a late thread could not send is sent later, since a trial
+/// needs its load.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of frames")]
+fn pacer(rate: f64, plan: &TrialPlan) -> Pacer {
+    let bits = (rate * 8.0 * BLOCK as f64).round().max(1.0) as u64;
+    let pacer = Pacer::for_datagrams(BitRate::from_bits_per_second(bits), BLOCK);
+    let pacer = pacer.with_pacing(Pacing::Repay);
+    if plan.frames.is_some() { pacer } else { pacer.centred() }
+}
+
+/// Sleeps while there is time for it, and spins for the rest.
+fn wait_until(due: Timestamp, time: Timestamp) {
+    let left = due.since(time);
+    if left > SPIN {
+        thread::sleep(left - SPIN);
+    } else {
+        std::hint::spin_loop();
+    }
+}
+
+fn receive(
+    receiver: &mut Receiver,
+    layout: &FrameLayout,
+    before: u64,
+    live: &LiveCounts,
+    ends: &Ends,
+) -> io::Result<Received> {
+    let mut flows = vec![FlowCounter::new(); usize::from(layout.flows())];
+    let latency = Histogram::<8>::default();
+    let counts_only = receiver.counted().is_some();
+    let cpu = linux::clock::thread_cpu();
+    ends.is_ready.store(true, Release);
+    let mut frames = 0;
+    let mut last = now();
+    loop {
+        let time = now();
+        let had = frames;
+        if let Some(counted) = receiver.counted() {
+            frames = counted? - before;
+            if frames == had {
+                thread::sleep(LOOK);
+            }
+        } else {
+            receiver.receive(|frame| {
+                let Some(label) = layout.label(frame) else { return };
+                let Some(flow) = flows.get_mut(usize::from(label.flow)) else { return };
+                flow.arrived(label.sequence);
+                latency.add(nanos(units(time).wrapping_sub(label.time)));
+                frames += 1;
+            })?;
+        }
+        if frames != had {
+            last = time;
+            live.received.store(frames, Relaxed);
+            continue;
+        }
+        let sent = ends.sent.load(Acquire);
+        let patience = if frames >= sent { Duration::ZERO } else { QUIET };
+        if sent != UNKNOWN && time.since(last) >= patience {
+            break;
+        }
+        std::hint::spin_loop();
+    }
+    let flows: Vec<_> = flows.iter().map(FlowCounter::counts).collect();
+    let all = flows.iter().copied().fold(FlowCounts::default(), FlowCounts::plus);
+    let counted = FlowCounts { received: frames, ..FlowCounts::default() };
+    Ok(Received {
+        counts: if counts_only { counted } else { all },
+        flows: if counts_only { Vec::new() } else { flows },
+        last,
+        cpu: linux::clock::thread_cpu().saturating_sub(cpu),
+        latency: (!counts_only).then(|| Reading::sum(std::iter::once(&latency))),
+        drops: receiver.drops()?,
+    })
+}
+
+const UNKNOWN: u64 = u64::MAX;
+/// Bytes of a block of the pacer: any will do.
+const BLOCK: u64 = 1_000;
+/// Ethernet header and frame check sequence, in bytes.
+const HEADER: usize = 18;
+/// The kernel wakes a thread late by up to this.
+const SPIN: Duration = Duration::from_micros(80);
+const FLUSH_PATIENCE: Duration = Duration::from_millis(500);
+/// Frames that are still on their way arrive within this after the last.
+const QUIET: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(1);
