@@ -19,15 +19,9 @@ pub(crate) struct Instruction {
 }
 
 impl Instruction {
-    pub(crate) const fn new(
-        code: u8,
-        (to, from): (u8, u8),
-        offset: i16,
-        immediate: i32,
-    ) -> Self {
+    pub(crate) const fn new(code: u8, (to, from): (u8, u8), offset: i16, immediate: i32) -> Self {
         // Two bit fields, whose order is that of the bytes.
-        let registers =
-            if cfg!(target_endian = "big") { to << 4 | from } else { from << 4 | to };
+        let registers = if cfg!(target_endian = "big") { to << 4 | from } else { from << 4 | to };
         Self { code, registers, offset, immediate }
     }
 

@@ -174,14 +174,7 @@ impl FrameSocket {
         let done = unsafe {
             let (fd, flags) = (self.socket.as_raw_fd(), libc::MSG_DONTWAIT);
             let nothing = std::ptr::null_mut::<libc::timespec>();
-            libc::syscall(
-                libc::SYS_recvmmsg,
-                fd,
-                self.headers.as_mut_ptr(),
-                length,
-                flags,
-                nothing,
-            )
+            libc::syscall(libc::SYS_recvmmsg, fd, self.headers.as_mut_ptr(), length, flags, nothing)
         };
         let Ok(done) = usize::try_from(done) else {
             let error = io::Error::last_os_error();

@@ -147,9 +147,8 @@ impl Counters {
         add(format!("{}, sending", from.name), sending);
         if let Some(to) = &setup.to {
             let receiving = ["rx_dropped", "rx_missed_errors", "rx_fifo_errors"];
-            let of_sockets = received.map_or(0, |received| {
-                received.drops.iter().map(|one| one.frames).sum::<u64>()
-            });
+            let of_sockets = received
+                .map_or(0, |received| received.drops.iter().map(|one| one.frames).sum::<u64>());
             // A driver may count again what a socket has no room for.
             let own = self.counter(before, to.index, &receiving).saturating_sub(of_sockets);
             add(format!("{}, receiving", to.name), own);

@@ -111,12 +111,7 @@ fn hear(socket: &mut FrameSocket, address: Ipv4Addr) -> io::Result<Option<MacAdd
     Ok(found)
 }
 
-fn write_request(
-    frame: &mut [u8],
-    mac: MacAddress,
-    sender: Ipv4Addr,
-    address: Ipv4Addr,
-) -> usize {
+fn write_request(frame: &mut [u8], mac: MacAddress, sender: Ipv4Addr, address: Ipv4Addr) -> usize {
     frame.fill(0);
     frame[..6].fill(0xff);
     frame[6..12].copy_from_slice(&mac.0);

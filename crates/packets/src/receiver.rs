@@ -66,9 +66,16 @@ impl Receiver {
             return Err(io::Error::other("frames are longer than its memory for one"));
         }
         let shape = SocketShape { send: 0, receive: SLOTS, frame_bytes: longest };
-        let open = |binding| {
-            let one = |queue| XdpSocket::open(port.index, queue, binding, &shape);
-            (0..port.queues).map(one).collect::<io::Result<Vec<_>>>()
+        let open = |binding| -> io::Result<Vec<XdpSocket>> {
+            let mut sockets = vec![XdpSocket::open(port.index, 0, binding, &shape)?];
+            // More may exist than are in use, and those cannot be bound.
+            for queue in 1..port.queues {
+                match XdpSocket::open(port.index, queue, binding, &shape) {
+                    Err(error) if error.kind() == io::ErrorKind::InvalidInput => break,
+                    socket => sockets.push(socket?),
+                }
+            }
+            Ok(sockets)
         };
         let sockets = open(Binding::ZeroCopy).or_else(|_| open(Binding::Copy))?;
         let engine = match sockets.first().map(XdpSocket::binding) {

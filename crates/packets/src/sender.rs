@@ -64,7 +64,10 @@ impl Sender {
 
     fn best(port: &Port, longest: usize, queues: u32) -> Result<(Self, EngineUse), PacketError> {
         if let Ok(sender) = Self::xdp(port, longest, queues, Binding::ZeroCopy) {
-            return Ok((sender, used(PacketEngine::AfXdpZeroCopy, "the driver has no need to copy")));
+            return Ok((
+                sender,
+                used(PacketEngine::AfXdpZeroCopy, "the driver has no need to copy"),
+            ));
         }
         match Self::xdp(port, longest, queues, Binding::Copy) {
             Ok(sender) => {
@@ -92,7 +95,9 @@ impl Sender {
     fn prepare(&mut self, layout: &FrameLayout) {
         match self {
             Self::Xdp { sockets, .. } => {
-                sockets.iter_mut().for_each(|socket| socket.prepare(|_, frame| layout.write(frame)));
+                sockets
+                    .iter_mut()
+                    .for_each(|socket| socket.prepare(|_, frame| layout.write(frame)));
             }
             Self::Packet(socket) => socket.prepare(|_, frame| layout.write(frame)),
         }

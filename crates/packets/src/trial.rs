@@ -1,8 +1,8 @@
 //! One trial: frames at a rate, for a time, from one port to another; what was sent and what arrived.
 
 use std::io;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::thread;
 use std::time::Duration;
 
@@ -130,8 +130,7 @@ impl<'a> Trial<'a> {
             None => None,
         };
         let (receiver, receive_engine) = receiver.unzip();
-        let (sender, send_engine) =
-            Sender::open(&setup.from, layout, setup.send, setup.queues)?;
+        let (sender, send_engine) = Sender::open(&setup.from, layout, setup.send, setup.queues)?;
         Ok(Self { setup, layout, sender, receiver, send_engine, receive_engine })
     }
 
@@ -320,11 +319,14 @@ fn receive(
                 thread::sleep(LOOK);
             }
         } else {
+            // Not before the first of a batch is there.
+            let mut read = None;
             receiver.receive(|frame| {
+                let read = *read.get_or_insert_with(|| units(now()));
                 let Some(label) = layout.label(frame) else { return };
                 let Some(flow) = flows.get_mut(usize::from(label.flow)) else { return };
                 flow.arrived(label.sequence);
-                latency.add(nanos(units(time).wrapping_sub(label.time)));
+                latency.add(nanos(read.wrapping_sub(label.time)));
                 frames += 1;
             })?;
         }

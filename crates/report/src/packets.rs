@@ -143,9 +143,8 @@ fn cpu(cpu: &CpuPerFrame) -> String {
 }
 
 fn engines(record: &PacketsRecord) -> String {
-    let one = |used: &measurement::packets::EngineUse| {
-        format!("{} ({})", used.engine.name(), used.why)
-    };
+    let one =
+        |used: &measurement::packets::EngineUse| format!("{} ({})", used.engine.name(), used.why);
     let receive = record.receive_engine.as_ref();
     let receive = receive.map_or(String::new(), |used| format!("; received by {}", one(used)));
     format!("sent by {}{receive}", one(&record.send_engine))

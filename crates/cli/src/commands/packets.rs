@@ -14,8 +14,8 @@ use linux::xdp::FrameTag;
 use measurement::json;
 use measurement::packets::PacketsRecord;
 use packets::{
-    Addressing, FrameLayout, FrameSizes, LiveCounts, MacAddress, Port, ReceiveWith, SendWith, Setup,
-    TrialPlan, resolve,
+    Addressing, FrameLayout, FrameSizes, LiveCounts, MacAddress, Port, ReceiveWith, SendWith,
+    Setup, TrialPlan, resolve,
 };
 
 use crate::exit::UsageError;

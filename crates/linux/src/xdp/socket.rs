@@ -122,12 +122,7 @@ impl XdpSocket {
         let sent = if shape.send > 0 {
             Some(Sending {
                 ring: Ring::map(fd, shape.send, XDP_PGOFF_TX_RING, &offsets.tx)?,
-                completion: Ring::map(
-                    fd,
-                    completion,
-                    XDP_UMEM_PGOFF_COMPLETION_RING,
-                    &offsets.cr,
-                )?,
+                completion: Ring::map(fd, completion, XDP_UMEM_PGOFF_COMPLETION_RING, &offsets.cr)?,
                 free: (0..shape.send).rev().collect(),
                 count: shape.send,
             })

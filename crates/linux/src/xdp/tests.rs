@@ -62,10 +62,10 @@ fn frames_with_the_tag_are_received_and_no_others() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         assert_eq!(from.outstanding(), 0);
-        assert_eq!(sockets[0].statistics().expect("read"), XdpStatistics {
-            fill_ring_empty: 0,
-            ..sockets[0].statistics().expect("read")
-        });
+        assert_eq!(
+            sockets[0].statistics().expect("read"),
+            XdpStatistics { fill_ring_empty: 0, ..sockets[0].statistics().expect("read") }
+        );
         got
     });
     if let Some(got) = got {
