@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use linerate_session::client::{self, ClientOptions, Request};
 use linerate_session::server::{
-    Log, OneOff, Order, Refusal, Served, ServerOptions, SessionOptions,
+    AccessList, Log, OneOff, Order, Refusal, Served, ServerOptions, SessionOptions, TotalRates,
 };
 use linerate_session::{Family, Server, SessionError};
 use measurement::outcome::Ending;
