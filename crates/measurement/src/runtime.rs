@@ -123,6 +123,10 @@ const fn is_none(number: &u64) -> bool {
     *number == 0
 }
 
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")
+)]
 fn is_no_time(seconds: &f64) -> bool {
     *seconds <= 0.0
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use measurement::{MpuUse, Role, TestRecord};
 
 use super::run_delay;
-use crate::accounts::Test;
+use crate::evidence::Evidence;
 
 /// How often and for how long the other end stood still.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,11 +20,11 @@ pub(crate) struct Pauses {
 
 /// The pauses of the other end once a period, as this end's workers saw them; none: there are none,
 /// or they may be this host's, or those of the path.
-pub(crate) fn of_the_other_end(test: &Test<'_>) -> Option<Pauses> {
+pub(crate) fn of_the_other_end(test: &Evidence<'_>) -> Option<Pauses> {
     let record = test.record;
     let is_own = |share: f64| share >= OWN;
     let here = test.hosts.iter().find(|host| *host.role() == Role::Here);
-    if here.and_then(|host| run_delay::share(test, host)).is_some_and(is_own) || is_far(test) {
+    if here.and_then(|host| run_delay::share(test, host)).is_some_and(is_own) || is_far(record) {
         return None;
     }
     let seconds = record.result_span()?.as_secs_f64();
@@ -45,12 +45,10 @@ fn of_worker(worker: &MpuUse, seconds: f64) -> Option<Pauses> {
 }
 
 /// Whether round trips are so long that a window makes a pause in each.
-fn is_far(test: &Test<'_>) -> bool {
-    let accounts = test.flows.iter().filter_map(|flow| flow.account.tcp.as_ref());
-    let told = accounts.filter_map(|account| account.min_rtt_micros);
-    let samples = test.record.samples.last().map_or(&[][..], |sample| sample.streams.as_slice());
-    let seen = samples.iter().filter_map(|one| one.tcp).map(|tcp| tcp.min_rtt_micros);
-    let least = told.chain(seen).filter(|micros| *micros > 0).min();
+fn is_far(record: &TestRecord) -> bool {
+    let streams = record.samples.last().map_or(&[][..], |sample| sample.streams.as_slice());
+    let seen = streams.iter().filter_map(|one| one.tcp).map(|tcp| tcp.min_rtt_micros);
+    let least = seen.filter(|micros| *micros > 0).min();
     least.is_some_and(|micros| micros >= FAR_MICROS)
 }
 
@@ -81,7 +79,7 @@ mod tests {
             let mut record = test_record::tcp();
             let worker = &mut record.runtime.as_mut().expect("it tells").mpus[0];
             (worker.pauses, worker.pause_seconds, worker.turns) = (pauses, seconds, 90_000);
-            of_the_other_end(&Test::from_record(&record)).is_some()
+            of_the_other_end(&Evidence::from_record(&record)).is_some()
         };
         assert!(found(99, 7.1));
         assert!(!found(99, 0.5), "they cost little");
