@@ -18,7 +18,7 @@ fn footprint(machine: &impl std::fmt::Debug) -> usize {
 }
 
 /// The footprint of a machine that holds nothing.
-const EMPTY: usize = 4096;
+const EMPTY: usize = 5 * 1024;
 /// What a byte of a buffer takes in a footprint, at most.
 const BYTE: usize = "255, ".len();
 
