@@ -1,7 +1,6 @@
 //! Restriction of this process's access to files and network (landlock(7)).
 //!
-//! Open descriptors and reading stay allowed. It is meant for a process with a single
-//! thread; threads that are started later inherit the restriction.
+//! Open descriptors stay usable. It is meant for a process with a single thread; threads that are started later inherit the restriction.
 
 use std::path::Path;
 
@@ -25,11 +24,12 @@ pub enum Restriction {
 }
 
 /// Restricts this process with landlock(7) for good: it creates, writes, removes and executes no
-/// file, binds no TCP port except those that the kernel chooses, and opens no TCP connection. It
-/// may still remove files in `directory`, if one is given. An older kernel enforces only a part, or
+/// file, reads none but those below the directories `readable`, binds no TCP port except those that
+/// the kernel chooses, and opens no TCP connection. It may still remove files in `directory`, if one
+/// is given. An older kernel enforces only a part, or
 /// nothing, which is not an error.
-pub fn restrict(directory: Option<&Path>) -> Restriction {
-    match apply(directory) {
+pub fn restrict(directory: Option<&Path>, readable: &[&Path]) -> Restriction {
+    match apply(directory, readable) {
         Ok(RulesetStatus::FullyEnforced) => Restriction::Full,
         Ok(RulesetStatus::PartiallyEnforced) => Restriction::Partial,
         Ok(RulesetStatus::NotEnforced) => Restriction::Absent {
@@ -39,8 +39,9 @@ pub fn restrict(directory: Option<&Path>) -> Restriction {
     }
 }
 
-fn apply(directory: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
-    let forbidden = AccessFs::from_write(NEWEST) | AccessFs::Execute;
+fn apply(directory: Option<&Path>, readable: &[&Path]) -> Result<RulesetStatus, RulesetError> {
+    let reading = AccessFs::ReadFile | AccessFs::ReadDir;
+    let forbidden = AccessFs::from_write(NEWEST) | AccessFs::Execute | reading;
     let mut rules = Ruleset::default()
         .handle_access(forbidden)?
         .handle_access(AccessNet::from_all(NEWEST))?
@@ -50,6 +51,10 @@ fn apply(directory: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
     // A directory that is gone has no file that would have to be removed.
     if let Some(directory) = directory.and_then(|path| PathFd::new(path).ok()) {
         rules = rules.add_rule(PathBeneath::new(directory, AccessFs::RemoveFile))?;
+    }
+    // One that is not there has nothing to read.
+    for path in readable.iter().filter_map(|path| PathFd::new(path).ok()) {
+        rules = rules.add_rule(PathBeneath::new(path, reading))?;
     }
     Ok(rules.restrict_self()?.ruleset)
 }
@@ -66,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sealed_thread_reads_and_removes_but_neither_writes_nor_connects() {
+    fn a_sealed_thread_reads_what_it_may_and_neither_writes_nor_connects() {
         // Landlock holds for one thread, so that the others of this test go on as before.
         std::thread::spawn(|| {
             let name = format!("seal-{}", process::id());
@@ -77,7 +82,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
             let address = listener.local_addr().expect("an address");
 
-            let sealed = restrict(Some(&directory));
+            let sealed = restrict(Some(&directory), &[Path::new("/proc")]);
             if let Restriction::Absent { reason } = &sealed {
                 return eprintln!("skipped: {reason}");
             }
@@ -93,7 +98,10 @@ mod tests {
                 refused(TcpListener::bind(("127.0.0.1", 5201)).map(drop));
                 TcpListener::bind("127.0.0.1:0").expect("what the kernel chooses");
             }
-            assert_eq!(fs::read_to_string(&file).expect("a file"), "text");
+            refused(fs::read_to_string(&file).map(drop));
+            refused(fs::read_to_string("/etc/passwd").map(drop));
+            refused(fs::read_dir("/etc").map(drop));
+            assert!(fs::read_to_string("/proc/self/stat").is_ok());
             fs::remove_file(&file).expect("removed");
         })
         .join()

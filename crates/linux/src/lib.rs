@@ -36,6 +36,7 @@ pub mod perf;
 pub mod poll;
 pub mod privileges;
 pub mod process;
+pub mod seccomp;
 mod socket_memory;
 pub mod splice;
 pub mod tcp;

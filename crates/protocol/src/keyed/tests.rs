@@ -98,11 +98,11 @@ fn a_proof_for_a_tuning_is_none_for_a_test_with_the_same_key() {
     tuner.receive(&host.take_output()).expect("a nonce");
     assert_eq!(host.receive(&tuner.take_output()).err(), Some(KeyedError::OtherKey));
     let now = measurement::Timestamp::from_nanos(1);
-    let mut tuned = HostSide::new(&key("k"), [2; CODE], now);
+    let mut other_host = HostSide::new(&key("k"), [2; CODE], now);
     let mut client = KeyedClient::new(&key("k"), [1; CODE]);
     _ = client.take_output();
-    client.receive(&tuned.take_output()).expect("a nonce");
-    assert!(tuned.receive(&client.take_output(), now).is_err());
+    client.receive(&other_host.take_output()).expect("a nonce");
+    assert!(other_host.receive(&client.take_output(), now).is_err());
 }
 
 #[test]

@@ -50,23 +50,47 @@ fn unknown(name: &str) -> anyhow::Error {
     UsageError(format!("no user is called '{name}'; see \"getent passwd\"")).into()
 }
 
-/// Shuts the file system, but for the removal of `ready_file`. To be called before there
-/// are threads.
+/// Shuts the file system, but for the removal of `ready_file` and for what the kernel tells of the
+/// host, and gives up system calls. To be called before there are threads.
 pub(super) fn seal(ready_file: Option<&Path>) -> Seal {
-    Seal(linux::landlock::restrict(ready_file.map(super::readiness::directory)))
+    let readable = READABLE.map(Path::new);
+    let files = linux::landlock::restrict(ready_file.map(super::readiness::directory), &readable);
+    Seal { files, calls: linux::seccomp::forbid_calls().map_err(|error| session::reason(&error)) }
 }
 
-/// How far the file system is shut, in words for the log.
-pub(super) struct Seal(Restriction);
+/// How far the file system and the system calls are shut, in words for the log.
+pub(super) struct Seal {
+    files: Restriction,
+    /// What the kernel says to the filter of system calls.
+    calls: Result<(), String>,
+}
+
+impl Seal {
+    /// The system calls, in words for the log.
+    pub(super) fn calls(&self) -> String {
+        match &self.calls {
+            Ok(()) => "has given up system calls that it does not need (seccomp)".to_owned(),
+            Err(why) => format!("may make any system call: {why}"),
+        }
+    }
+}
+
+/// What the evidence on this host is read from.
+const READABLE: [&str; 4] = ["/proc", "/sys", "/boot", "/run/irqbalance"];
 
 impl fmt::Display for Seal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Restriction::Full => f.write_str("writes no files from now on (Landlock)"),
-            Restriction::Partial => f.write_str(
-                "writes no files from now on, as far as this kernel's Landlock can tell",
+        match &self.files {
+            Restriction::Full => f.write_str(
+                "writes no files from now on, and reads /proc, /sys and /boot alone (Landlock)",
             ),
-            Restriction::Absent { reason } => write!(f, "may go on writing files: {reason}"),
+            Restriction::Partial => f.write_str(
+                "writes no files from now on, and reads /proc, /sys and /boot alone, as far as this \
+                 kernel's Landlock can tell",
+            ),
+            Restriction::Absent { reason } => {
+                write!(f, "may go on reading and writing files: {reason}")
+            }
         }
     }
 }

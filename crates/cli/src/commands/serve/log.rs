@@ -114,6 +114,7 @@ impl Log for Text {
         }
         if self.verbose {
             self.write(&self.notices.seal.to_string());
+            self.write(&self.notices.seal.calls());
         }
     }
 
@@ -193,7 +194,7 @@ impl Log for Json {
         let version = env!("CARGO_PKG_VERSION");
         self.write(json!({
             "event": "listening", "linerate": version, "address": address, "metrics": metrics,
-            "files": seal,
+            "files": seal, "calls": self.notices.seal.calls(),
         }));
     }
 

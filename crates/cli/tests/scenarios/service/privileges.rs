@@ -17,6 +17,20 @@ fn a_server_keeps_no_capability_in_any_thread() {
 }
 
 #[test]
+fn every_thread_of_a_server_has_the_filter_of_system_calls() {
+    let server = Server::start_with("--bind 127.0.0.1");
+    let line = server.line_with("system call");
+    if line.contains("may make any") {
+        return skip(&line).unwrap_or_default();
+    }
+    for thread in threads_during_a_test(&server) {
+        // SECCOMP_MODE_FILTER (proc(5)).
+        assert_eq!(thread["Seccomp"], "2", "{thread:?}");
+    }
+    assert_serves(&server);
+}
+
+#[test]
 fn a_server_becomes_the_user_it_is_told() {
     if !is_root() {
         return skip("only root becomes another user").unwrap_or_default();
