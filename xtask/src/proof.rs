@@ -11,6 +11,7 @@ mod cost;
 mod forwarder;
 mod knee;
 mod ledger;
+mod mars;
 mod screens;
 mod stamps;
 mod store;
@@ -19,6 +20,7 @@ mod tuning;
 
 use std::env;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
@@ -71,6 +73,12 @@ enum What {
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
     },
+    /// Random programs of tasks of the runtime count exactly, here and on other machines (qemu)
+    Mars {
+        /// For so long on each machine
+        #[arg(long, value_name = "COUNT", default_value_t = 10)]
+        minutes: u64,
+    },
     /// How much is to be read until the answer, for five kinds of users
     Screens,
     /// Each rule says what is wrong where it is, and nothing where nothing is
@@ -99,6 +107,10 @@ impl Proof {
         if matches!(self.what, What::Copy) && self.short {
             return copy::short().map(|()| "proof copy: all right".to_owned());
         }
+        if let What::Mars { minutes } = self.what {
+            let full = Duration::from_secs(60 * minutes);
+            return mars::run(if self.short { RANDOM_PROGRAMS } else { full });
+        }
         let program = match self.linerate {
             Some(path) => path,
             None => Workspace::find()?.build_release()?,
@@ -117,6 +129,7 @@ impl Proof {
             What::Forwarder { rates } => {
                 verdict("forwarder", &forwarder::run(&under_test, &rates)?)
             }
+            What::Mars { .. } => unreachable!("it needs no program"),
             What::Knee { runs, only } => {
                 verdict("knee", &knee::run(&under_test, runs, only.as_deref())?)
             }
@@ -130,6 +143,9 @@ impl Proof {
         }
     }
 }
+
+/// Time of the random programs in the short form.
+const RANDOM_PROGRAMS: Duration = Duration::from_secs(5);
 
 /// The short forms of the ledger, of A/B tests and of tunings, each in a process of its own: to make
 /// hosts it may have to enter a user namespace; and of copies, which needs no hosts.

@@ -1,5 +1,7 @@
 //! Models of what wakes sleepers, for every order of events (loom): `cargo xtask models`.
 
+mod objects;
+
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
