@@ -6,13 +6,18 @@ use measurement::copies::{
 };
 use measurement::{BitRate, Direction, Order, Role, TestRecord, Work};
 
-/// The places where copies by a routine become much slower: as their working set outgrows a cache, and
-/// as source and destination differ in alignment. The steepest is first.
+/// The places where copies become much slower: by any routine as source and destination differ in
+/// alignment; by the one that is chosen, and by the plain loop of words, as their working set outgrows a
+/// cache. The steepest is first.
 pub fn cliffs(core: &CoreCopies) -> Vec<Cliff> {
     let mut names: Vec<&str> = core.routines.iter().map(|one| one.routine.as_str()).collect();
     names.dedup();
     let mut cliffs: Vec<_> = names.iter().filter_map(|name| by_alignment(core, name)).collect();
-    cliffs.extend(by_size(core, core.choice.as_ref().map_or("libc", |choice| &choice.routine)));
+    let chosen = core.choice.as_ref().map_or("libc", |choice| choice.routine.as_str());
+    cliffs.extend(by_size(core, chosen));
+    if chosen != PLAIN_LOOP {
+        cliffs.extend(by_size(core, PLAIN_LOOP));
+    }
     cliffs.order_by(|one, other| depth(other).total_cmp(&depth(one)));
     cliffs
 }
@@ -31,7 +36,7 @@ fn by_alignment(core: &CoreCopies, routine: &str) -> Option<Cliff> {
     };
     let cause = match routine {
         "unaligned" if byte.is_some_and(is_slower_than_bytes) => CliffCause::Trap,
-        "word" | "word-x8" => CliffCause::Bytes,
+        PLAIN_LOOP | "word-x8" => CliffCause::Bytes,
         _ => return None,
     };
     let cliff = behind(cause, slowest, from);
@@ -161,6 +166,8 @@ fn profiled(record: &TestRecord, measured: BitRate) -> Option<f64> {
     Some(nanos_per_kib * kib_per_second / 1e9)
 }
 
+/// The routine that copies as a simple program does, word by word.
+const PLAIN_LOOP: &str = "word";
 /// An emulated access takes hundreds of cycles, and a copy of bytes 4 to 6 for each byte.
 const SLOWER_THAN_BYTES: f64 = 0.8;
 /// From so many times on a fall is a cliff.
@@ -197,8 +204,11 @@ mod tests {
             routines: vec![
                 speed("byte", 1_448, 0, 0.37),
                 speed("byte", 1_448, 1, 0.37),
-                speed("word", 1_448, 0, 2.8),
-                speed("word", 1_448, 3, 0.37),
+                speed("word", 1_448, 0, 1.9),
+                speed("word", 1_448, 3, 0.36),
+                speed("word", 16 << 10, 0, 1.9),
+                speed("word", 64 << 10, 0, 1.8),
+                speed("word", 4 << 20, 0, 0.35),
                 speed("word-x8", 1_448, 0, 5.6),
                 speed("word-x8", 1_448, 3, 0.37),
                 speed("shift-x4", 1_448, 0, 5.6),
@@ -224,6 +234,7 @@ mod tests {
                 (CliffCause::Trap, "unaligned"),
                 (CliffCause::Bytes, "word-x8"),
                 (CliffCause::Bytes, "word"),
+                (CliffCause::Level2, "word"),
                 (CliffCause::Level2, "libc"),
                 (CliffCause::Level1, "libc"),
             ]

@@ -56,7 +56,11 @@ fn write_core(
         .choice
         .iter()
         .flat_map(|choice| labelled("CHOICE", Emphasis::Strong, &chosen(choice), width));
-    let cliffs = core.cliffs.iter().take(MOST_CLIFFS);
+    let is_first = |(place, cliff): &(usize, &Cliff)| {
+        core.cliffs[..*place].iter().all(|steeper| steeper.cause != cliff.cause)
+    };
+    let firsts = core.cliffs.iter().enumerate().filter(is_first);
+    let cliffs = firsts.map(|(_, cliff)| cliff).take(MOST_CLIFFS);
     let cliffs = cliffs.flat_map(|cliff| labelled("CLIFF", Emphasis::Warning, &fall(cliff), width));
     choice.chain(cliffs).try_for_each(|line| writeln!(out, "{line}"))
 }
@@ -208,6 +212,7 @@ fn explanation(share: &CopyShare, record: &CopyRecord, width: usize) -> Vec<Stri
 }
 
 const INDENT: usize = 2;
+/// Cliffs, the steepest of each cause.
 const MOST_CLIFFS: usize = 3;
 /// Routines in the picture, beside the one that is chosen.
 const DRAWN: [&str; 4] = ["libc", "byte", "word-x8", "shift-x8"];

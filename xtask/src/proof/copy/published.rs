@@ -40,7 +40,7 @@ impl Change {
         let rate = self.predicted(cost);
         let share = self.predicted_share(cost);
         format!(
-            "  {name}: {before:.0} -> {rate:.0} Mbit/s, measured {after:.0} (error {:+.0} %); share of \
+            "  {name}: {before} -> {rate:.0} Mbit/s, measured {after} (error {:+.0} %); share of \
              copies to processes {:.1} %, measured {:.1} %",
             100.0 * (rate / after - 1.0),
             100.0 * share,
