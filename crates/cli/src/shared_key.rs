@@ -39,8 +39,7 @@ pub(crate) fn parse(path: &str) -> Result<SharedKey, String> {
 /// The kernel gives no random bytes.
 pub(crate) fn make() -> std::io::Result<String> {
     let random: [u8; 32] = linux::entropy::random()?;
-    let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(digits + "\n")
+    Ok(random.map(|byte| format!("{byte:02x}")).concat() + "\n")
 }
 
 /// Writes the text of a key to a new file that only its owner can read.

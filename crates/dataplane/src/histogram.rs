@@ -67,6 +67,7 @@ impl<const BITS: u32> Reading<BITS> {
 
     /// The values that came after an `earlier` reading of the same histograms; the largest of them
     /// is the upper end of its bucket.
+    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let pairs = self.counts.iter().zip(&earlier.counts);
         let counts: Vec<_> = pairs.map(|(now, then)| now.saturating_sub(*then)).collect();

@@ -136,16 +136,40 @@ pub struct CpuPerFrame {
     pub softirq_nanos: f64,
 }
 
-/// Record of `linerate packets`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Program and host that wrote a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PacketsRecord {
+pub struct PacketsOrigin {
     /// Version of the linerate that wrote the record.
     pub linerate: String,
     /// Name of the host.
     pub host: String,
     /// Release of its kernel (uname(2)).
     pub kernel: String,
+}
+
+/// Frames that did not arrive, or not once and in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FrameLosses {
+    /// Frames that did not arrive; none: nothing received here.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lost: Option<u64>,
+    /// Frames that arrived once more; none: the engine does not tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub duplicates: Option<u64>,
+    /// Frames that arrived after one that was sent later; none: the engine does not tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reordered: Option<u64>,
+}
+
+/// Record of `linerate packets`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PacketsRecord {
+    /// Who wrote the record.
+    #[serde(flatten)]
+    pub origin: PacketsOrigin,
     /// Interface that sent.
     pub from: String,
     /// Interface that received; none: another host's.
@@ -177,15 +201,9 @@ pub struct PacketsRecord {
     /// Frames that arrived; none: nothing received here.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub received: Option<FrameRate>,
-    /// Frames that did not arrive.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub lost: Option<u64>,
-    /// Frames that arrived once more; none: the engine does not tell.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub duplicates: Option<u64>,
-    /// Frames that arrived after one that was sent later; none: the engine does not tell.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub reordered: Option<u64>,
+    /// Frames that did not arrive as they were sent.
+    #[serde(flatten)]
+    pub losses: FrameLosses,
     /// Where frames were dropped, by the counters of interfaces and sockets.
     pub drops: Vec<DropCount>,
     /// Lost frames that no counter tells of; negative: counters tell of more, as of other traffic.

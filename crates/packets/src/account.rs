@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use dataplane::Reading;
 use linux::netlink::{LinkEntry, RouteSocket};
+use measurement::host::counter;
 use measurement::packets::{
-    CpuPerFrame, DropCount, FlowCount, FrameLatency, FrameRate, PacketEngine, PacketsRecord,
+    CpuPerFrame, DropCount, FlowCount, FrameLatency, FrameLosses, FrameRate, PacketEngine,
+    PacketsOrigin, PacketsRecord,
 };
 
 use crate::error::PacketError;
@@ -42,9 +44,11 @@ pub fn record(
     let counts = outcome.received.as_ref().map(|received| received.counts);
     let of_order = |part: fn(FlowCounts) -> u64| counts.filter(|_| is_ordered).map(part);
     Ok(PacketsRecord {
-        linerate: env!("CARGO_PKG_VERSION").to_owned(),
-        host: names.host,
-        kernel: names.kernel,
+        origin: PacketsOrigin {
+            linerate: env!("CARGO_PKG_VERSION").to_owned(),
+            host: names.host,
+            kernel: names.kernel,
+        },
         from: setup.from.name.clone(),
         to: setup.to.as_ref().map(|port| port.name.clone()),
         destination_mac: layout.addressing().destination_mac.to_string(),
@@ -57,9 +61,11 @@ pub fn record(
         receive_engine: engines.1,
         sent,
         received: outcome.received.as_ref().map(|one| arrived(&outcome, one, layout)),
-        lost,
-        duplicates: of_order(|counts| counts.duplicates),
-        reordered: of_order(|counts| counts.reordered),
+        losses: FrameLosses {
+            lost,
+            duplicates: of_order(|counts| counts.duplicates),
+            reordered: of_order(|counts| counts.reordered),
+        },
         unaccounted: lost.map(|lost| lost.cast_signed() - dropped.cast_signed()),
         drops,
         cpu: after.cpu_since(&before, &outcome),
@@ -143,10 +149,18 @@ impl Counters {
             }
         };
         let from = &setup.from;
-        let sending = self.counter(before, from.index, &["tx_dropped", "tx_errors"]);
+        let sending = self.counter(
+            before,
+            from.index,
+            &[counter::INTERFACE_TX_DROPPED.field(), counter::INTERFACE_TX_ERRORS.field()],
+        );
         add(format!("{}, sending", from.name), sending);
         if let Some(to) = &setup.to {
-            let receiving = ["rx_dropped", "rx_missed_errors", "rx_fifo_errors"];
+            let receiving = [
+                counter::INTERFACE_RX_DROPPED.field(),
+                counter::INTERFACE_RX_MISSED_ERRORS.field(),
+                counter::INTERFACE_RX_FIFO_ERRORS.field(),
+            ];
             let of_sockets = received
                 .map_or(0, |received| received.drops.iter().map(|one| one.frames).sum::<u64>());
             // A driver may count again what a socket has no room for.

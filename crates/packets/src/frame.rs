@@ -19,9 +19,8 @@ use crate::sizes::{CHECK_SEQUENCE, FrameSizes};
 pub struct MacAddress(pub [u8; 6]);
 
 impl Display for MacAddress {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0.map(|byte| format!("{byte:02x}")).join(":"))
     }
 }
 

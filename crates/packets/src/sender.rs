@@ -95,9 +95,9 @@ impl Sender {
     fn prepare(&mut self, layout: &FrameLayout) {
         match self {
             Self::Xdp { sockets, .. } => {
-                sockets
-                    .iter_mut()
-                    .for_each(|socket| socket.prepare(|_, frame| layout.write(frame)));
+                for socket in sockets {
+                    socket.prepare(|_, frame| layout.write(frame));
+                }
             }
             Self::Packet(socket) => socket.prepare(|_, frame| layout.write(frame)),
         }

@@ -153,13 +153,13 @@ impl<'a> Trial<'a> {
             move |source| PacketError::Trial { interface, source }
         };
         let before = before.map_err(failed(&setup.from))?.unwrap_or(0);
-        let (sender, receiver) = (&mut self.sender, &mut self.receiver);
+        let (outgoing, incoming) = (&mut self.sender, &mut self.receiver);
         let ends = &ends;
         let (sent, received) = thread::scope(|scope| {
-            let receiving = receiver.as_mut().map(|receiver| {
+            let receiving = incoming.as_mut().map(|incoming| {
                 scope.spawn(move || {
-                    pin(setup.cpus.map(|(_, receiver)| receiver));
-                    let done = receive(receiver, layout, before, live, ends);
+                    pin(setup.cpus.map(|(_, cpu)| cpu));
+                    let done = receive(incoming, layout, before, live, ends);
                     ends.is_ready.store(true, Release);
                     done
                 })
@@ -168,11 +168,11 @@ impl<'a> Trial<'a> {
                 ends.is_ready.store(true, Release);
             }
             let sending = scope.spawn(move || {
-                pin(setup.cpus.map(|(sender, _)| sender));
+                pin(setup.cpus.map(|(cpu, _)| cpu));
                 while !ends.is_ready.load(Acquire) {
                     thread::yield_now();
                 }
-                let sent = send(sender, layout, plan, live, stop);
+                let sent = send(outgoing, layout, plan, live, stop);
                 let frames = sent.as_ref().map_or(0, |sent| sent.frames);
                 ends.sent.store(frames, Release);
                 sent
@@ -261,10 +261,8 @@ fn send(
         }
         live.sent.store(frames, Relaxed);
     }
-    let behind = forgone;
     let ended = now();
-    let patience = ended.after(FLUSH_PATIENCE);
-    while sender.flush()? > 0 && now() < patience {}
+    flush(sender, ended)?;
     Ok(Sent {
         frames,
         bytes: layout.sizes().bytes(frames),
@@ -272,8 +270,15 @@ fn send(
         last,
         cpu: linux::clock::thread_cpu().saturating_sub(cpu),
         refused: sender.refused(),
-        behind,
+        behind: forgone,
     })
+}
+
+/// Waits until the device has taken all frames, for a while.
+fn flush(sender: &mut Sender, ended: Timestamp) -> io::Result<()> {
+    let patience = ended.after(FLUSH_PATIENCE);
+    while sender.flush()? > 0 && now() < patience {}
+    Ok(())
 }
 
 /// A pacer for frames in a second: what a late thread could not send is sent later, since a trial
@@ -289,10 +294,9 @@ fn pacer(rate: f64, plan: &TrialPlan) -> Pacer {
 /// Sleeps while there is time for it, and spins for the rest.
 fn wait_until(due: Timestamp, time: Timestamp) {
     let left = due.since(time);
-    if left > SPIN {
-        thread::sleep(left - SPIN);
-    } else {
-        std::hint::spin_loop();
+    match left.checked_sub(SPIN) {
+        Some(rest) if !rest.is_zero() => thread::sleep(rest),
+        _ => std::hint::spin_loop(),
     }
 }
 

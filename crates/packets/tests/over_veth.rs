@@ -85,11 +85,11 @@ fn each_engine_accounts_for_every_frame() {
         assert_eq!(record.sent.frames, 3_001);
         assert_eq!(record.sent.bytes, 250 * (7 * 64 + 4 * 594 + 1518) + 64);
         let arrived = record.received.expect("counted").frames;
-        assert_eq!(Some(record.sent.frames - arrived), record.lost);
+        assert_eq!(Some(record.sent.frames - arrived), record.losses.lost);
         assert_eq!(record.unaccounted, Some(0), "{record:?}");
     }
     for record in [xdp, packet] {
-        assert_eq!((record.duplicates, record.reordered), (Some(0), Some(0)));
+        assert_eq!((record.losses.duplicates, record.losses.reordered), (Some(0), Some(0)));
         assert_eq!(record.flows.len(), 5);
         assert_eq!(record.flows.iter().map(|flow| flow.sent).sum::<u64>(), 3_001);
         let latency = record.latency.expect("timed");
@@ -107,7 +107,7 @@ fn what_a_receiver_has_no_room_for_is_counted_where_it_was_dropped() {
     });
     let Some(record) = record else { return };
     let dropped: u64 = record.drops.iter().map(|one| one.frames).sum();
-    assert_eq!(record.lost, Some(dropped), "{record:?}");
+    assert_eq!(record.losses.lost, Some(dropped), "{record:?}");
     assert!(record.sent.frames > 1_000);
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn per_second(rate: f64) -> String {
 }
 
 fn lost(record: &PacketsRecord) -> Option<String> {
-    let lost = record.lost?;
+    let lost = record.losses.lost?;
     if lost == 0 && record.drops.is_empty() {
         return Some("0: every frame arrived".to_owned());
     }
@@ -111,7 +111,7 @@ fn lost(record: &PacketsRecord) -> Option<String> {
 }
 
 fn order(record: &PacketsRecord) -> Option<String> {
-    let (duplicates, reordered) = (record.duplicates?, record.reordered?);
+    let (duplicates, reordered) = (record.losses.duplicates?, record.losses.reordered?);
     let is_clean = duplicates == 0 && reordered == 0;
     (!is_clean).then(|| format!("{duplicates} arrived twice, {reordered} after a later one"))
 }

@@ -149,13 +149,11 @@ fn next_hop(
         (None, Some(port)) => return Ok(port.mac),
         (None, None) => router(&setup.from, destination)?.unwrap_or(destination),
     };
-    match (source, asked) {
-        (IpAddr::V4(source), IpAddr::V4(asked)) => Ok(resolve(&setup.from, source, asked)?),
-        _ => {
-            let text = format!("{asked} is not asked for by ARP: give its MAC address with --mac");
-            Err(UsageError(text).into())
-        }
-    }
+    let (IpAddr::V4(source), IpAddr::V4(asked)) = (source, asked) else {
+        let text = format!("{asked} is not asked for by ARP: give its MAC address with --mac");
+        return Err(UsageError(text).into());
+    };
+    Ok(resolve(&setup.from, source, asked)?)
 }
 
 /// The router of the route to an address by a port; none: it is on the link.
@@ -187,10 +185,10 @@ fn watched<T: Send, E: Send>(
     stop: &AtomicBool,
     work: impl FnOnce(&LiveCounts) -> Result<T, E> + Send,
 ) -> Result<T, E> {
-    let live = LiveCounts::default();
+    let counts = LiveCounts::default();
     let line = MovingLine::new(flags.quiet);
     let done = thread::scope(|scope| {
-        let working = scope.spawn(|| work(&live));
+        let working = scope.spawn(|| work(&counts));
         let mut shown = Duration::ZERO;
         while !working.is_finished() {
             if interrupts.arrived() {
@@ -198,7 +196,7 @@ fn watched<T: Send, E: Send>(
             }
             if linux::clock::monotonic() > shown + Duration::from_millis(200) {
                 shown = linux::clock::monotonic();
-                let (sent, received) = (live.sent.load(Relaxed), live.received.load(Relaxed));
+                let (sent, received) = (counts.sent.load(Relaxed), counts.received.load(Relaxed));
                 line.show(format!("  {sent} frames sent, {received} arrived"));
             }
             thread::sleep(Duration::from_millis(5));

@@ -1,3 +1,5 @@
+//! Sockets and programs of XDP on veth pairs in namespaces.
+
 use std::os::fd::AsFd;
 
 use super::*;

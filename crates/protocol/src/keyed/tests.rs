@@ -1,3 +1,5 @@
+//! Both ends with a key, and with what an attacker makes of their messages.
+
 use super::*;
 use crate::tuning::{ClientSide, HostSide};
 
