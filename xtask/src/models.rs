@@ -1,4 +1,4 @@
-//! `models`: what wakes sleepers in `mars`, in every order of events (loom).
+//! `models`: what wakes sleepers in `mars`, and its objects, in every order of events (loom).
 
 use anyhow::Result;
 use clap::Args;

@@ -9,6 +9,7 @@ mod cross;
 mod exports;
 mod faults;
 mod fuzz;
+mod models;
 mod proof;
 mod python;
 mod release;
@@ -26,7 +27,7 @@ pub(crate) fn task(span: &str) -> Option<Task> {
 /// The task of its kind that a text names.
 type Kind = fn(&str) -> Option<Task>;
 
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 16] = [
     bench::task,
     board::task,
     conformance::task,
@@ -34,6 +35,7 @@ const KINDS: [Kind; 15] = [
     exports::task,
     faults::task,
     fuzz::task,
+    models::task,
     proof::task,
     python::task,
     release::task,
