@@ -1,4 +1,4 @@
-//! Both ends with a key, and with what an attacker makes of their messages.
+//! Both ends of a connection with a key: handshake, codes, and what each refuses.
 
 use super::*;
 use crate::tuning::{ClientSide, HostSide};
