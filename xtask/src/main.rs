@@ -30,6 +30,7 @@ mod release;
 mod roots;
 mod rules;
 mod schema;
+mod soak;
 mod static_binary;
 mod test;
 mod tree;
@@ -85,6 +86,7 @@ enum Task {
     Roots(roots::Roots),
     Rules(rules::Rules),
     Schema(schema::Schema),
+    Soak(soak::Soak),
     Static(static_binary::Static),
     Test(test::Test),
     Web(web::Web),
@@ -113,6 +115,7 @@ impl Task {
             Self::Roots(task) => task.run(),
             Self::Rules(task) => task.run(),
             Self::Schema(task) => task.run(),
+            Self::Soak(task) => task.run(),
             Self::Static(task) => task.run(),
             Self::Test(task) => task.run(),
             Self::Web(task) => task.run(),

@@ -8,7 +8,9 @@ use clap::Args;
 
 use crate::output::say;
 use crate::workspace::{Build, Workspace};
-use crate::{board, check, conformance, exports, fuzz, packages, promises, proof, python, web};
+use crate::{
+    board, check, conformance, exports, fuzz, packages, promises, proof, python, soak, web,
+};
 
 mod suite;
 
@@ -63,7 +65,7 @@ const CHECK: Stage = Stage { name: "check", run: check::check };
 
 const BOARD: Stage = Stage { name: "an emulated board", run: board::short };
 
-const STAGES: [Stage; 14] = [
+const STAGES: [Stage; 15] = [
     PROGRAMS,
     CHECK,
     Stage { name: "unit, integration and documentation tests", run: suite::run },
@@ -71,6 +73,7 @@ const STAGES: [Stage; 14] = [
     Stage { name: "conformance, every pairing", run: |w| play(w, &["matrix", "--short"]) },
     Stage { name: "drop-in, beside iperf3", run: |w| play(w, &["golden", "--short"]) },
     Stage { name: "a besieged server", run: |w| play(w, &SIEGE) },
+    Stage { name: "a server under all kinds of clients", run: soak::short },
     Stage { name: "proofs of the ledger, of A/B tests, tunings and copies", run: proof::short },
     // In 8 s the queue that drains after the end is little of what counters see.
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped", "--time", "8"]) },

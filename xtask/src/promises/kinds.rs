@@ -16,6 +16,7 @@ mod release;
 mod roots;
 mod schema;
 mod size;
+mod soak;
 mod suite;
 mod web;
 
@@ -27,7 +28,7 @@ pub(crate) fn task(span: &str) -> Option<Task> {
 /// The task of its kind that a text names.
 type Kind = fn(&str) -> Option<Task>;
 
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 17] = [
     bench::task,
     board::task,
     conformance::task,
@@ -42,6 +43,7 @@ const KINDS: [Kind; 16] = [
     roots::task,
     schema::task,
     size::task,
+    soak::task,
     suite::task,
     web::task,
 ];
