@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod iperf2;
 pub mod iperf3;
 pub mod keyed;
 pub mod tuning;

@@ -6,6 +6,7 @@ mod admit;
 mod context;
 mod conversation;
 mod extra_ports;
+mod iperf2;
 mod pending_connection;
 mod pending_table;
 mod registry;

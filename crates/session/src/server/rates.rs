@@ -52,6 +52,11 @@ impl RateShares {
         Self { most, places, granted: Mutex::default() }
     }
 
+    /// Whether no limit holds for any client.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.most.total.is_none() && self.most.by_prefix.is_empty()
+    }
+
     /// Grants a test of `client` its part: what it `asked` for, but at most half of what the others
     /// leave of each limit, or all of it if no further test may run. None: no limit holds for it.
     pub(crate) fn grant(

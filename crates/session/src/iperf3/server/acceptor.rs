@@ -3,7 +3,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use portable_atomic::Ordering::Relaxed;
 
 use super::context::ServerContext;
 use super::extra_ports::{ExtraPorts, Left};
+use super::iperf2::{Flows, Group};
 use super::pending_connection::PendingConnection;
 use super::pending_table::PendingTable;
 use super::registry::Registry;
@@ -52,6 +53,8 @@ pub(crate) struct Acceptor {
     pub(super) start_rate: StartRateLimit,
     pub(super) epoll: Epoll,
     pub(super) pending: PendingTable,
+    /// Tests of iperf2 clients by TCP.
+    pub(super) iperf2: Vec<Weak<Group>>,
     pub(super) sessions: Vec<JoinHandle<()>>,
     /// There may be more at the listeners than was taken.
     behind: bool,
@@ -95,14 +98,17 @@ impl Acceptor {
             status,
             clock,
         };
+        let admitted = (options.access.clone(), options.key.is_some());
+        let flows = Flows::new(&context, admitted, Arc::clone(&log));
         Ok(Self {
-            udp_handshake: UdpHandshake::new(udp, &context),
+            udp_handshake: UdpHandshake::new(udp, &context, flows),
             tcp,
             extra_ports: ExtraPorts::default(),
             log,
             start_rate: StartRateLimit::new(options.order.starts),
             epoll: Epoll::new().map_err(SessionError::system("an epoll"))?,
             pending: PendingTable::new(capacity.pending),
+            iperf2: Vec::new(),
             sessions: Vec::new(),
             behind: false,
             pausing_until: None,

@@ -6,6 +6,7 @@ use std::sync::mpsc::{SendError, sync_channel};
 
 use measurement::outcome::Ending;
 use measurement::{Peer, Transport};
+use protocol::iperf2::Opening;
 use protocol::iperf3::{Cookie, ErrorCode, Parameters, ProtocolError, Server};
 use protocol::keyed::{self, Seal};
 use protocol::tuning::{SharedKey, is_greeting};
@@ -139,6 +140,13 @@ impl Acceptor {
         let (cookie, registry) = (named.cookie, Arc::clone(&self.context.registry));
         if is_greeting(&cookie) {
             self.pass_on(named, from, number);
+            return None;
+        }
+        if let Some(opening) = Opening::recognise(cookie.as_bytes()) {
+            if number.is_some() {
+                self.forget(&named.socket);
+            }
+            self.take_iperf2(named.socket, opening, from);
             return None;
         }
         if keyed::is_greeting(&cookie)

@@ -15,6 +15,7 @@ use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::Hello;
 
 use super::context::ServerContext;
+use super::iperf2::Flows;
 use super::registry::{Owner, Registry};
 use crate::server::metrics::ServerMetrics;
 use crate::server::peer_table::PeerState;
@@ -28,17 +29,19 @@ pub(super) struct UdpHandshake {
     device: Option<String>,
     registry: Arc<Registry>,
     metrics: Arc<ServerMetrics>,
+    iperf2: Flows,
 }
 
 impl UdpHandshake {
     /// The handshake on `listener`, for the tests of the server that `context` describes.
-    pub(super) fn new(listener: UdpSocket, context: &ServerContext) -> Self {
+    pub(super) fn new(listener: UdpSocket, context: &ServerContext, iperf2: Flows) -> Self {
         Self {
             listener,
             port: context.address.port(),
             device: context.options.device.clone(),
             registry: Arc::clone(&context.registry),
             metrics: Arc::clone(&context.metrics),
+            iperf2,
         }
     }
 
@@ -51,8 +54,8 @@ impl UdpHandshake {
     pub(super) fn answer(&mut self) -> bool {
         let mut waiting = VecDeque::new();
         let mut more = true;
+        let mut datagram = vec![0; ROOM];
         for _ in 0..MOST_AT_ONCE {
-            let mut datagram = [0; ROOM];
             match linux::udp::receive_with_origin(&self.listener, &mut datagram) {
                 Ok(origin) => self.sort(&datagram[..origin.length], origin, &mut waiting),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -71,8 +74,28 @@ impl UdpHandshake {
     fn sort(&self, datagram: &[u8], origin: Origin, hellos: &mut VecDeque<(Hello, Origin)>) {
         match Hello::recognise(datagram) {
             Some(hello) => hellos.push_back((hello, origin)),
+            None if self.begins_iperf2(datagram, origin, hellos) => {}
             None => self.count(origin.source),
         }
+    }
+
+    /// Whether it is the first datagram of an iperf2 client's flow, which then has a socket.
+    fn begins_iperf2(
+        &self,
+        datagram: &[u8],
+        origin: Origin,
+        hellos: &mut VecDeque<(Hello, Origin)>,
+    ) -> bool {
+        if self.registry.peer_state(origin.source) != PeerState::Unknown {
+            return false;
+        }
+        if self.iperf2.pass(datagram, origin.source) {
+            return true;
+        }
+        let Some(flow) = self.iperf2.begin(datagram, origin.source) else { return false };
+        let socket = self.stream_socket(origin, hellos);
+        // If there is none, the client's next datagram is the next attempt.
+        socket.map(|socket| self.iperf2.run(flow, socket, datagram)).is_ok()
     }
 
     fn count(&self, source: SocketAddr) {
@@ -117,12 +140,14 @@ impl UdpHandshake {
         let mapped = local.ip().to_canonical().is_ipv4() && local.is_ipv6();
         let socket = linux::udp::bind_on(self.device.as_deref(), local, true, mapped)?;
         socket.connect(origin.source)?;
-        let mut datagram = [0; ROOM];
+        let mut datagram = vec![0; ROOM];
         for _ in 0..MOST_AT_ONCE {
             let Ok(other) = linux::udp::receive_with_origin(&socket, &mut datagram) else { break };
             if other.source != origin.source {
                 let other = Origin { destination: origin.destination, ..other };
                 self.sort(&datagram[..other.length], other, more);
+            } else {
+                self.iperf2.pass(&datagram[..other.length], other.source);
             }
         }
         Ok(socket)
@@ -131,5 +156,5 @@ impl UdpHandshake {
 
 const ANY_V6: IpAddr = IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED);
 const MOST_AT_ONCE: usize = 256;
-/// A longer datagram is cut off, and then no hello either.
-const ROOM: usize = Hello::LONGEST + 1;
+/// The longest datagram: an iperf2 client has no hello, its payload is the first that comes.
+const ROOM: usize = 65_536;

@@ -1,0 +1,23 @@
+//! iperf2's protocol, as far as a server needs it that receives: what a TCP connection begins with,
+//! and UDP flows with the report at their end.
+//!
+//! No RFC describes it; `docs/protocol/iperf2.md` does, and comments here quote its clauses.
+
+mod flow;
+mod opening;
+mod report;
+mod sequence;
+
+pub use flow::{Flow, FlowEvent};
+pub use opening::{Opening, Settings};
+pub use report::ServerReport;
+pub use sequence::{Datagram, SequenceWidth};
+
+/// The port on which iperf2 servers listen by default (clause 2.1 of docs/protocol/iperf2.md).
+pub const DEFAULT_PORT: u16 = 5001;
+
+/// The big-endian word at `at`; none: the bytes end before.
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_be_bytes(bytes.try_into().ok()?))
+}

@@ -1,0 +1,142 @@
+//! The first bytes of a TCP connection (section 3).
+
+use super::word;
+
+/// First bytes of an iperf2 client's TCP connection (section 3 of docs/protocol/iperf2.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// Payload without a header that tells anything: 2.0.x.
+    Payload,
+    /// A header with the settings of the test.
+    Header(Settings),
+}
+
+/// Settings that a client tells the server (clauses 3.3 to 3.6 of docs/protocol/iperf2.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Connections of the client in one direction (`-P`).
+    pub connections: u32,
+    /// Whether the client only sends: it asks for no payload in the other direction.
+    pub only_sends: bool,
+}
+
+impl Opening {
+    /// Shortest opening that [`Self::recognise`] tells from iperf3's cookie, in bytes.
+    pub const LENGTH: usize = 37;
+
+    /// Recognises an iperf2 client by the first [`Self::LENGTH`] bytes; none: it is none, or there
+    /// are too few.
+    pub fn recognise(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..Self::LENGTH)?;
+        let flags = word(bytes, 0)?;
+        if flags == 0 {
+            return is_pattern(bytes, TESTED_AFTER_FLAGS).then_some(Self::Payload);
+        }
+        if is_pattern(bytes, 0) {
+            return Some(Self::Payload);
+        }
+        // A cookie is text, and a word of text has none of these bits alone.
+        let is_header = flags & KNOWN != 0 && flags & !(KNOWN | LOW) == 0;
+        (is_header && !bytes[0].is_ascii_graphic() || is_extended(flags))
+            .then(|| Self::Header(Settings::read(flags, bytes)))
+    }
+}
+
+impl Settings {
+    fn read(flags: u32, bytes: &[u8]) -> Self {
+        let upper = word(bytes, UPPER_FLAGS).map_or(0, |word| word >> 16);
+        let other_way = flags & (VERSION1 | BOUNCEBACK) != 0
+            || flags & EXTENDED != 0 && upper & (REVERSE | FULL_DUPLEX) != 0;
+        let connections = word(bytes, 4).unwrap_or(1).clamp(1, MOST_CONNECTIONS);
+        Self { connections, only_sends: !other_way }
+    }
+}
+
+/// Whether it is the header of 2.1+, which tells its length.
+const fn is_extended(flags: u32) -> bool {
+    flags & EXTENDED != 0 && flags & LENGTH_TOLD != 0 && flags & !(KNOWN | LOW) == 0
+}
+
+/// Whether the bytes from `from` on are the digits that 2.0.x sends (clause 3.2).
+fn is_pattern(bytes: &[u8], from: usize) -> bool {
+    let mut counted = bytes.iter().enumerate().skip(from);
+    counted.all(|(at, byte)| usize::from(*byte) == usize::from(b'0') + at % 10)
+}
+
+const VERSION1: u32 = 0x8000_0000;
+const EXTENDED: u32 = 0x4000_0000;
+const BOUNCEBACK: u32 = 0x0080_0000;
+const LENGTH_TOLD: u32 = 0x0001_0000;
+/// Flags that say what the header has (clause 3.4).
+const KNOWN: u32 = 0xee83_0000;
+/// Length of the header, and whether the other direction starts at once.
+const LOW: u32 = 0x0000_ffff;
+/// Offset of the flags of a header of 2.1+.
+const UPPER_FLAGS: usize = 32;
+const REVERSE: u32 = 0x0400;
+const FULL_DUPLEX: u32 = 0x0800;
+/// 2.0.x leaves what it does not say as it was: the digits go on after this offset (clause 3.2).
+const TESTED_AFTER_FLAGS: usize = 24;
+/// More are not grouped, however many a client claims.
+const MOST_CONNECTIONS: u32 = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iperf3::Cookie;
+
+    /// What 2.1.8 sent in a capture, up to the length of a cookie.
+    fn captured(flags: u32, connections: u32, upper: u32) -> [u8; Opening::LENGTH] {
+        let mut bytes = [0; Opening::LENGTH];
+        for (at, word) in [(0, flags), (4, connections), (8, 5001), (20, 0xffff_ffce), (32, upper)]
+        {
+            bytes[at..at + 4].copy_from_slice(&word.to_be_bytes());
+        }
+        bytes
+    }
+
+    fn digits() -> [u8; Opening::LENGTH] {
+        std::array::from_fn(|at| b'0' + u8::try_from(at % 10).expect("a digit"))
+    }
+
+    fn settings(bytes: &[u8]) -> Option<(u32, bool)> {
+        match Opening::recognise(bytes)? {
+            Opening::Header(settings) => Some((settings.connections, settings.only_sends)),
+            Opening::Payload => None,
+        }
+    }
+
+    #[test]
+    fn headers_of_captures_are_read() {
+        assert_eq!(settings(&captured(0x4001_0078, 2, 0)), Some((2, true)), "plain");
+        assert_eq!(settings(&captured(0x4001_00a0, 1, 0x0010_0000)), Some((1, true)), "times");
+        assert_eq!(settings(&captured(0xc001_0079, 1, 0)), Some((1, false)), "-d");
+        assert_eq!(settings(&captured(0x4401_0078, 1, 0x0400_0000)), Some((1, false)), "-R");
+        assert_eq!(settings(&captured(0x8000_0001, 1, 0)), Some((1, false)), "-d of 2.0.5");
+        assert_eq!(settings(&captured(0x4001_0078, u32::MAX, 0)), Some((1024, true)));
+    }
+
+    #[test]
+    fn payload_of_old_clients_is_recognised() {
+        let mut bytes = digits();
+        assert_eq!(Opening::recognise(&bytes), Some(Opening::Payload));
+        bytes[..4].fill(0);
+        assert_eq!(Opening::recognise(&bytes), Some(Opening::Payload));
+        bytes[30] = b'x';
+        assert_eq!(Opening::recognise(&bytes), None);
+    }
+
+    #[test]
+    fn cookies_and_noise_are_no_iperf2() {
+        for seed in 0..=255 {
+            let cookie = Cookie::from_random([seed; 36]);
+            assert_eq!(Opening::recognise(cookie.as_bytes()), None);
+        }
+        for text in
+            [&b"GET / HTTP/1.1\r\nHost: example.org\r\nAccept: */*"[..], &[0; 40], &[0xff; 40]]
+        {
+            assert_eq!(Opening::recognise(text), None, "{text:?}");
+        }
+        assert_eq!(Opening::recognise(&digits()[..36]), None, "too few");
+    }
+}

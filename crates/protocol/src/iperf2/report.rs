@@ -1,0 +1,109 @@
+//! The server's report at the end of a UDP flow (section 5).
+
+use std::time::Duration;
+
+use super::sequence::SequenceWidth;
+
+/// Report of the receiver of a UDP flow (clause 5.3 of docs/protocol/iperf2.md).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerReport {
+    /// Payload bytes received.
+    pub bytes: u64,
+    /// Time from the first to the last datagram.
+    pub span: Duration,
+    /// Datagrams that did not arrive.
+    pub lost: u64,
+    /// Datagrams that arrived after one with a higher sequence number.
+    pub reordered: u64,
+    /// Datagrams that the client sent, by the highest sequence number.
+    pub datagrams: u64,
+    /// Interarrival jitter (RFC 3550, section 6.4.1).
+    pub jitter: Duration,
+}
+
+impl ServerReport {
+    /// The answer to the datagram `fin` that ended the flow: its header, and the report. It is never
+    /// longer than `fin`, so that a forged source address gains nothing (clause 5.5).
+    pub fn answer(&self, width: SequenceWidth, fin: &[u8]) -> Vec<u8> {
+        let header = width.header_length().min(fin.len());
+        let mut answer = fin[..header].to_vec();
+        for word in self.words(width) {
+            answer.extend(word.to_be_bytes());
+        }
+        // An iperf2 that reads a report reads a whole one.
+        answer.resize(answer.len().max(LEAST), 0);
+        answer.truncate(fin.len());
+        answer
+    }
+
+    fn words(&self, width: SequenceWidth) -> [u32; 28] {
+        let wide = if width == SequenceWidth::Bits64 { SEQUENCE64 } else { 0 };
+        let mut words = [0; 28];
+        words[0] = VERSION1 | wide;
+        words[1] = high(self.bytes);
+        words[2] = low(self.bytes);
+        words[3] = low(self.span.as_secs());
+        words[4] = self.span.subsec_micros();
+        words[5] = low(self.lost);
+        words[6] = low(self.reordered);
+        words[7] = low(self.datagrams);
+        words[8] = low(self.jitter.as_secs());
+        words[9] = self.jitter.subsec_micros();
+        if width == SequenceWidth::Bits64 {
+            words[25] = high(self.lost);
+            words[26] = high(self.reordered);
+            words[27] = high(self.datagrams);
+        }
+        words
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the wire has two words for it")]
+const fn low(value: u64) -> u32 {
+    value as u32
+}
+
+const fn high(value: u64) -> u32 {
+    low(value >> 32)
+}
+
+const VERSION1: u32 = 0x8000_0000;
+const SEQUENCE64: u32 = 0x0800_0000;
+/// Length of the longest header with a whole report.
+const LEAST: usize = 16 + 28 * 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_never_longer_than_what_it_answers() {
+        let report = ServerReport { bytes: u64::MAX, ..ServerReport::default() };
+        for length in [0, 1, 12, 16, 100, 128, 1470] {
+            for width in [SequenceWidth::Bits32, SequenceWidth::Bits64] {
+                let fin = vec![7; length];
+                let answer = report.answer(width, &fin);
+                assert_eq!(answer.len(), length.min(128));
+                let header = width.header_length().min(length);
+                assert_eq!(answer[..header], fin[..header]);
+            }
+        }
+    }
+
+    #[test]
+    fn words_stand_where_iperf2_looks_for_them() {
+        let report = ServerReport {
+            bytes: (3 << 32) + 5,
+            span: Duration::from_micros(2_000_007),
+            lost: 11,
+            reordered: 12,
+            datagrams: (1 << 32) + 13,
+            jitter: Duration::from_micros(14),
+        };
+        let answer = report.answer(SequenceWidth::Bits64, &[0; 1470]);
+        let word = |index: usize| super::super::word(&answer, 16 + 4 * index).expect("a word");
+        let words: Vec<_> = (0..10).map(word).collect();
+        assert_eq!(words, [0x8800_0000, 3, 5, 2, 7, 11, 12, 13, 0, 14]);
+        assert_eq!([word(25), word(26), word(27)], [0, 0, 1]);
+    }
+}

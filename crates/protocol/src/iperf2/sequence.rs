@@ -1,0 +1,93 @@
+//! The header of each datagram (section 4).
+
+use std::time::Duration;
+
+use super::word;
+
+/// Width of the sequence number of a flow's datagrams (clause 4.2 of docs/protocol/iperf2.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SequenceWidth {
+    /// 32 bits: up to 2.0.12.
+    Bits32,
+    /// 64 bits, in two words.
+    Bits64,
+}
+
+/// Header of a datagram (section 4 of docs/protocol/iperf2.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Sequence number; negative: the client has ended the flow.
+    pub sequence: i64,
+    /// Time of sending on the client's clock, since its epoch.
+    pub sent: Duration,
+}
+
+impl SequenceWidth {
+    /// The width that the first datagram of a flow tells by its flags (clause 4.3).
+    pub fn told(payload: &[u8]) -> Self {
+        let is_wide = word(payload, 16).is_some_and(|flags| flags & WIDE_MASK == WIDE);
+        if is_wide { Self::Bits64 } else { Self::Bits32 }
+    }
+
+    /// Length of the header with this width, in bytes.
+    pub const fn header_length(self) -> usize {
+        match self {
+            Self::Bits32 => 12,
+            Self::Bits64 => 16,
+        }
+    }
+}
+
+impl Datagram {
+    /// Reads the header at the start of `payload`; none if it is too short, or no clock has such a
+    /// time.
+    #[expect(clippy::cast_possible_wrap, reason = "the wire has a signed number in two words")]
+    pub fn read(width: SequenceWidth, payload: &[u8]) -> Option<Self> {
+        let low = word(payload, 0)?;
+        let (seconds, micros) = (word(payload, 4)?, word(payload, 8)?);
+        let sequence = match width {
+            SequenceWidth::Bits32 => i64::from(low as i32),
+            SequenceWidth::Bits64 => {
+                ((u64::from(word(payload, 12)?) << 32) | u64::from(low)) as i64
+            }
+        };
+        let sent = Duration::new(seconds.into(), micros.checked_mul(1_000)?);
+        (micros < 1_000_000).then_some(Self { sequence, sent })
+    }
+}
+
+/// The flag of wide numbers, and one that no digits have with it (clause 4.3).
+const WIDE_MASK: u32 = 0x1800_0000;
+const WIDE: u32 = 0x0800_0000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_captured_datagram_is_read() {
+        let mut bytes = [0; 60];
+        let words = [
+            (0, 0xffff_ffe7_u32),
+            (4, 0x6b08_2731),
+            (8, 0x0008_f038),
+            (12, u32::MAX),
+            (16, 0x4801_0098),
+        ];
+        for (at, word) in words {
+            bytes[at..at + 4].copy_from_slice(&word.to_be_bytes());
+        }
+        assert_eq!(SequenceWidth::told(&bytes), SequenceWidth::Bits64);
+        let read = Datagram::read(SequenceWidth::Bits64, &bytes).expect("a header");
+        assert_eq!(read.sequence, -25);
+        assert_eq!(read.sent, Duration::new(0x6b08_2731, 0x0008_f038 * 1_000));
+    }
+
+    #[test]
+    fn digits_are_no_flags_and_short_payloads_do_no_harm() {
+        assert_eq!(SequenceWidth::told(b"....5678901234567890"), SequenceWidth::Bits32);
+        assert_eq!(SequenceWidth::told(&[b'8'; 20]), SequenceWidth::Bits32);
+        assert_eq!(Datagram::read(SequenceWidth::Bits64, &[0; 15]), None);
+        assert_eq!(Datagram::read(SequenceWidth::Bits32, &[0xff; 12]), None, "no such time");
+    }
+}

@@ -1,0 +1,13 @@
+//! Clients of iperf2, which send to this server (docs/protocol/iperf2.md): TCP connections that
+//! begin as theirs do, and UDP flows.
+
+mod closing;
+mod datagrams;
+mod group;
+mod taking;
+
+pub(super) use datagrams::Flows;
+pub(super) use group::Group;
+
+/// How clients are called, of which there are many versions that do not tell theirs.
+const SOFTWARE: &str = "iperf2";

@@ -1,0 +1,111 @@
+//! Takes an iperf2 client's TCP connection in, or closes it.
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Weak};
+
+use measurement::plan::PlanDraft;
+use measurement::{ByteSize, Direction, Transport};
+use protocol::iperf2::Opening;
+use protocol::iperf3::{Cookie, CounterWidth};
+
+use super::Group;
+use super::closing::TCP_BLOCK;
+use crate::iperf3::server::acceptor::Acceptor;
+use crate::iperf3::server::context::canonical;
+use crate::server::client_prefix::ClientPrefix;
+use crate::server::limits;
+use crate::server::metrics::Refusal;
+use crate::server::test_class::TestClass;
+use crate::spec::RunSpec;
+
+impl Acceptor {
+    /// Receives what an iperf2 client sends, on a thread of its own. iperf2 has no word for a
+    /// refusal: the connection is closed.
+    pub(in super::super) fn take_iperf2(
+        &mut self,
+        socket: TcpStream,
+        opening: Opening,
+        from: SocketAddr,
+    ) {
+        if let Err(why) = self.admit_iperf2(socket, opening, from) {
+            self.refuse(from, why);
+            self.context.registry.note_try();
+        }
+    }
+
+    fn admit_iperf2(
+        &mut self,
+        socket: TcpStream,
+        opening: Opening,
+        from: SocketAddr,
+    ) -> Result<(), Refusal> {
+        let connections = match opening {
+            Opening::Payload => 1,
+            Opening::Header(settings) if settings.only_sends => settings.connections,
+            Opening::Header(_) => return Err(Refusal::Parameters),
+        };
+        if self.options.key.is_some() || self.context.options.gate.is_some() {
+            return Err(Refusal::Authentication);
+        }
+        let (group, index) = self.group(&socket, connections, from)?;
+        let (server, log) = (self.context.clone(), Arc::clone(&self.log));
+        let first = Cookie::LENGTH as u64;
+        let work = move || group.receive((socket, index, first), &server, &*log);
+        let thread = std::thread::Builder::new().name("session".to_owned());
+        let session = thread.stack_size(linux::process::STACK_BYTES).spawn(work);
+        self.sessions.push(session.map_err(|_| Refusal::Threads)?);
+        Ok(())
+    }
+
+    /// The test of which it is a connection, and which one.
+    fn group(
+        &mut self,
+        socket: &TcpStream,
+        connections: u32,
+        from: SocketAddr,
+    ) -> Result<(Arc<Group>, u32), Refusal> {
+        let (now, from) = (self.context.clock.now(), canonical(from));
+        self.iperf2.retain(|group| group.strong_count() > 0);
+        let mut known = self.iperf2.iter().filter_map(Weak::upgrade);
+        let joined =
+            known.find_map(|group| Some((group.join(from.ip(), connections, now)?, group)));
+        if let Some((index, group)) = joined {
+            return Ok((group, index));
+        }
+        if self.stops_at.is_some() {
+            return Err(Refusal::Stopping);
+        }
+        if !self.start_rate.admits(ClientPrefix::containing(from.ip()), now) {
+            return Err(Refusal::RateLimited);
+        }
+        let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
+        draft.streams = connections;
+        let plan = draft.check().map_err(|_| Refusal::Parameters)?;
+        let block = ByteSize::from_bytes(TCP_BLOCK);
+        let spec = RunSpec { plan, block, sequence_width: CounterWidth::Bits32 };
+        let mut need = limits::need(&spec, 0, 0);
+        // Each connection has a thread and a buffer.
+        need.workers = need.workers.plus(crate::server::cost::Cost {
+            memory: u64::from(connections) * (TCP_BLOCK + THREAD_BYTES),
+            descriptors: 0,
+            threads: u64::from(connections),
+        });
+        let random = linux::entropy::random().map_err(|_| Refusal::Busy)?;
+        let cookie = Cookie::from_random(random);
+        let registry = &self.context.registry;
+        let ticket = registry.enter(cookie, from.ip(), need, TestClass::Regular)?;
+        if ticket.place().is_some() {
+            // iperf2 has no word for waiting either.
+            return Err(Refusal::Busy);
+        }
+        ticket.grow(need.each.times(connections.into()).plus(need.workers))?;
+        let local = canonical(socket.local_addr().unwrap_or(from));
+        let group = Arc::new(Group::new((from, local), connections, ticket, &self.context)?);
+        let index = group.join(from.ip(), connections, now).ok_or(Refusal::Busy)?;
+        self.iperf2.push(Arc::downgrade(&group));
+        Ok((group, index))
+    }
+}
+
+/// Memory of a thread's stack as far as it is used.
+const THREAD_BYTES: u64 = 64 * 1024;
