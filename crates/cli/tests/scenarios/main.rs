@@ -25,6 +25,7 @@ mod history;
 mod host;
 mod import;
 mod interruptions;
+mod iperf2;
 mod ladder;
 mod latency;
 mod many;

@@ -1,0 +1,72 @@
+//! A client of iperf2 at the server's one port.
+
+use std::net::UdpSocket;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::support::{Finished, Server, program, run, skip, test};
+
+/// Runs iperf2's client; none: there is no iperf2.
+fn iperf2(server: &Server, options: &str) -> Option<Finished> {
+    if Command::new("iperf").arg("-v").output().is_err() {
+        return skip("no iperf");
+    }
+    let mut command = program(Command::new("iperf"));
+    let (ip, port) = (server.address.ip().to_string(), server.address.port().to_string());
+    command.args(["-c", &ip, "-p", &port]).args(options.split(' '));
+    Some(run(command))
+}
+
+#[test]
+fn tcp_of_an_iperf2_client_is_received_to_the_byte() {
+    let server = Server::start();
+    let Some(finished) = iperf2(&server, "-n 4M -l 64K") else { return };
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let line = server.line_with("iperf2, TCP");
+    assert!(line.contains("1 stream") && line.contains("4.00 MiB"), "{line}");
+    assert!(line.ends_with(": done"), "{line}");
+    _ = iperf2(&server, "-t 1 -P 2");
+    let line = server.line_with("iperf2, TCP");
+    assert!(line.contains("2 streams") && line.ends_with(": done"), "{line}");
+    // The same port still serves others.
+    test(&server, "-t 100ms").assert_success();
+}
+
+#[test]
+fn udp_of_an_iperf2_client_has_its_report() {
+    let server = Server::start();
+    let Some(finished) = iperf2(&server, "-u -t 1 -b 5M") else { return };
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.stdout.contains("Server Report"), "{finished:?}");
+    assert!(!finished.stdout.contains("did not receive ack"), "{finished:?}");
+    let line = server.line_with("iperf2, UDP");
+    assert!(line.contains(", 0 of ") && line.ends_with(": done"), "{line}");
+}
+
+#[test]
+fn what_an_iperf2_client_asks_in_vain_is_refused() {
+    let server = Server::start();
+    if iperf2(&server, "-t 1 -R").is_some() {
+        server.line_with("not served: the parameters are");
+    }
+}
+
+#[test]
+fn a_forged_address_is_sent_no_more_than_came_in_its_name() {
+    let server = Server::start();
+    let victim = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    victim.set_read_timeout(Some(Duration::from_millis(400))).expect("a timeout");
+    let mut sent = 0;
+    for sequence in [1_i32, 2, 3, -4, -4] {
+        let mut datagram = vec![0; 40];
+        datagram[..4].copy_from_slice(&sequence.to_be_bytes());
+        datagram[4] = 1;
+        sent += victim.send_to(&datagram, server.address).expect("sent");
+    }
+    let mut received = 0;
+    let mut room = [0; 2_048];
+    while let Ok(length) = victim.recv(&mut room) {
+        received += length;
+    }
+    assert!((1..=sent).contains(&received), "{received} for {sent}");
+}
