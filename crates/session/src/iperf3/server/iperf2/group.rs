@@ -39,6 +39,8 @@ struct Shared {
     _status: StatusLine,
     presence: Presence,
     joined: u32,
+    /// Whether it is counted among the tests that run.
+    is_counted: bool,
     last: Timestamp,
     ending: Ending,
     refusal: Option<Refusal>,
@@ -82,11 +84,11 @@ impl Group {
             _status: status,
             presence: server.concurrent.enter(address.ip(), counters.clone()),
             joined: 0,
+            is_counted: false,
             last: began,
             ending: Ending::Completed,
             refusal: None,
         };
-        server.metrics.running.fetch_add(1, Relaxed);
         Ok(Self { peer, plan, counters, began, shared: Mutex::new(shared) })
     }
 
@@ -113,6 +115,9 @@ impl Group {
         server: &ServerContext,
         log: &dyn Log,
     ) {
+        if !std::mem::replace(&mut self.lock().is_counted, true) {
+            server.metrics.running.fetch_add(1, Relaxed);
+        }
         let ending = self.read(&socket, index, first, server);
         drop(socket);
         let mut shared = self.lock();
