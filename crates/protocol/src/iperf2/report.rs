@@ -22,8 +22,8 @@ pub struct ServerReport {
 }
 
 impl ServerReport {
-    /// Answers the datagram `fin` that ended the flow: with its header, and the report. The answer is
-    /// never longer than `fin`, so that a forged address gains nothing (clause 5.5).
+    /// Answers the datagram `fin` that ended the flow: with its header, and the report. The answer
+    /// is never longer than `fin`, so that a forged address gains nothing (clause 5.5).
     pub fn answer(&self, width: SequenceWidth, fin: &[u8]) -> Vec<u8> {
         let header = width.header_length().min(fin.len());
         let mut answer = fin[..header].to_vec();

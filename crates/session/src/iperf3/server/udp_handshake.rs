@@ -143,11 +143,11 @@ impl UdpHandshake {
         let mut datagram = vec![0; ROOM];
         for _ in 0..MOST_AT_ONCE {
             let Ok(other) = linux::udp::receive_with_origin(&socket, &mut datagram) else { break };
-            if other.source != origin.source {
+            if other.source == origin.source {
+                self.iperf2.pass(&datagram[..other.length], other.source);
+            } else {
                 let other = Origin { destination: origin.destination, ..other };
                 self.sort(&datagram[..other.length], other, more);
-            } else {
-                self.iperf2.pass(&datagram[..other.length], other.source);
             }
         }
         Ok(socket)

@@ -167,7 +167,7 @@ impl Run<'_> {
         let clock = &self.server.clock;
         let mut watch = Watch::new(&self.server.options.limits);
         let mut room = vec![0; usize::try_from(UDP_BLOCK).unwrap_or(usize::MAX)];
-        _ = self.take(first, clock.now(), counters);
+        self.take(first, clock.now(), counters);
         // Those that came before are in order if they are counted first.
         std::thread::sleep(EARLY);
         loop {
@@ -177,7 +177,8 @@ impl Run<'_> {
             let now = match linux::message::receive_datagram(&self.socket, &mut room) {
                 Ok(length) => {
                     let now = clock.now();
-                    self.take(&room[..length.min(UDP_BLOCK as usize)], now, counters);
+                    let length = length.min(room.len());
+                    self.take(&room[..length], now, counters);
                     now
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => clock.now(),

@@ -35,8 +35,8 @@ pub(in super::super) struct Group {
 struct Shared {
     ticket: Ticket,
     watch: Watch,
-    _grant: Option<Grant>,
-    _status: StatusLine,
+    grant: Option<Grant>,
+    status: StatusLine,
     presence: Presence,
     joined: u32,
     /// Whether it is counted among the tests that run.
@@ -80,8 +80,8 @@ impl Group {
         let shared = Shared {
             ticket,
             watch: Watch::new(&limits),
-            _grant: grant,
-            _status: status,
+            grant,
+            status,
             presence: server.concurrent.enter(address.ip(), counters.clone()),
             joined: 0,
             is_counted: false,
@@ -192,8 +192,7 @@ impl Group {
 
     fn close(self, server: &ServerContext, log: &dyn Log) {
         let shared = self.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let Shared { ticket, presence, last, ending, refusal, joined, _grant, _status, .. } =
-            shared;
+        let Shared { ticket, presence, last, ending, refusal, joined, grant, status, .. } = shared;
         let bytes = self.counters.iter().map(|counters| counters.bytes()).sum();
         let streams = (1..=joined).map(|id| stream(&self.peer, id, Transport::Tcp)).collect();
         if let Some(why) = refusal {
@@ -201,7 +200,7 @@ impl Group {
         }
         let neighbours = presence.shared();
         // Whoever reads the log's line may have the place.
-        drop((presence, _grant, _status, ticket));
+        drop((presence, grant, status, ticket));
         let over = Over {
             peer: self.peer,
             plan: self.plan,
