@@ -146,10 +146,11 @@ mod tests {
 
     fn datagram(sequence: i64, millis: u32) -> Vec<u8> {
         let mut bytes = vec![0; 200];
-        let [a, b, c, d, e, f, g, h] = sequence.to_be_bytes();
-        bytes[..4].copy_from_slice(&[e, f, g, h]);
+        let sequence = sequence.to_be_bytes();
+        let (upper, lower) = sequence.split_at(4);
+        bytes[..4].copy_from_slice(lower);
         bytes[8..12].copy_from_slice(&(millis * 1_000).to_be_bytes());
-        bytes[12..16].copy_from_slice(&[a, b, c, d]);
+        bytes[12..16].copy_from_slice(upper);
         bytes[16..20].copy_from_slice(&0x4801_0098_u32.to_be_bytes());
         bytes
     }

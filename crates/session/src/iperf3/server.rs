@@ -3,6 +3,7 @@
 
 pub(crate) mod acceptor;
 mod admit;
+mod admit_iperf2;
 mod context;
 mod conversation;
 mod extra_ports;

@@ -4,8 +4,8 @@
 mod closing;
 mod datagrams;
 mod group;
-mod taking;
 
+pub(super) use closing::TCP_BLOCK;
 pub(super) use datagrams::Flows;
 pub(super) use group::Group;
 

@@ -90,6 +90,6 @@ pub(super) fn stream(peer: &Peer, id: u32, transport: Transport) -> StreamRecord
 }
 
 /// What this end reads at a time.
-pub(super) const TCP_BLOCK: u64 = 256 * 1024;
+pub(in super::super) const TCP_BLOCK: u64 = 256 * 1024;
 /// The longest datagram.
 pub(super) const UDP_BLOCK: u64 = 65_536;

@@ -8,10 +8,9 @@ use measurement::{ByteSize, Direction, Transport};
 use protocol::iperf2::Opening;
 use protocol::iperf3::{Cookie, CounterWidth};
 
-use super::Group;
-use super::closing::TCP_BLOCK;
-use crate::iperf3::server::acceptor::Acceptor;
-use crate::iperf3::server::context::canonical;
+use super::acceptor::Acceptor;
+use super::context::canonical;
+use super::iperf2::{Group, TCP_BLOCK};
 use crate::server::client_prefix::ClientPrefix;
 use crate::server::limits;
 use crate::server::metrics::Refusal;
@@ -21,12 +20,7 @@ use crate::spec::RunSpec;
 impl Acceptor {
     /// Receives what an iperf2 client sends, on a thread of its own. iperf2 has no word for a
     /// refusal: the connection is closed.
-    pub(in super::super) fn take_iperf2(
-        &mut self,
-        socket: TcpStream,
-        opening: Opening,
-        from: SocketAddr,
-    ) {
+    pub(super) fn take_iperf2(&mut self, socket: TcpStream, opening: Opening, from: SocketAddr) {
         if let Err(why) = self.admit_iperf2(socket, opening, from) {
             self.refuse(from, why);
             self.context.registry.note_try();
