@@ -26,6 +26,9 @@ pub struct Limits {
     pub streams: Option<u32>,
     /// Most streams in each direction; none: no limit.
     pub streams_each_way: Option<u32>,
+    /// Whether what exceeds them is refused or ended, as by an iperf3, and no client hears of them
+    /// beforehand.
+    pub are_strict: bool,
 }
 
 /// A limit of the average rate of a test, over a window of time.

@@ -64,6 +64,7 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
                     .map(|limit| RateLimit { most: limit.rate, window: limit.window }),
                 // Its reports have a row for each.
                 streams_each_way: Some(IPERF3_STREAMS),
+                are_strict: true,
                 ..Limits::default()
             },
             gate: secrets::gate(flags)?,

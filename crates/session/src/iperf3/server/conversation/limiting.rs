@@ -14,7 +14,7 @@ impl Conversation<'_> {
     /// Whether the client hears of limits and keeps to them (clause 13.21).
     pub(super) fn is_told_of_limits(&self) -> bool {
         let announcement = self.parameters.announcement.as_ref().map(Announcement::shared);
-        announcement.is_some_and(|known| known.knows_limits())
+        !self.limits.are_strict && announcement.is_some_and(|known| known.knows_limits())
     }
 
     /// Takes the test's part of the rates of the server, tells the client of it, and changes the
@@ -38,7 +38,10 @@ impl Conversation<'_> {
         let applied = told.applied(plan);
         if is_told {
             self.parameters.plan = applied;
-        } else if plan.direction.receives() && applied.options != plan.options {
+        } else if !self.limits.are_strict
+            && plan.direction.receives()
+            && applied.options != plan.options
+        {
             let mut draft = measurement::plan::PlanDraft::clone(plan);
             draft.options.rate = applied.options.rate;
             self.parameters.plan = draft.check().unwrap_or_else(|_| plan.clone());
