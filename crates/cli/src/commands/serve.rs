@@ -101,6 +101,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
                 bytes: limits.bytes.filter(|most| most.bytes() > 0),
                 streams: limits.streams,
                 streams_each_way: None,
+                are_strict: false,
             },
             stall: Some(STALL),
             grace: STALL,

@@ -23,6 +23,10 @@ impl Place<'_> {
     pub(super) fn explain(&self, error: Error) -> Error {
         let told = match error.kind() {
             ErrorKind::UnknownArgument => self.unknown_option(&error),
+            // A server's host, where its list of tests could be asked for.
+            ErrorKind::InvalidSubcommand if self.command == "serve" => {
+                first(&error, ContextKind::InvalidSubcommand).map(|word| self.unexpected(word))
+            }
             ErrorKind::InvalidSubcommand => unknown_command(&error),
             ErrorKind::InvalidValue => self.unknown_value(&error),
             ErrorKind::ValueValidation => self.wrong_value(&error),
