@@ -12,6 +12,7 @@ mod forwarder;
 mod knee;
 mod ledger;
 mod mars;
+mod mesh;
 mod screens;
 mod stamps;
 mod store;
@@ -79,6 +80,8 @@ enum What {
         #[arg(long, value_name = "COUNT", default_value_t = 10)]
         minutes: u64,
     },
+    /// Meshes of up to 10,000 simulated hosts: faults found, false alarms, tests and time
+    Mesh,
     /// How much is to be read until the answer, for five kinds of users
     Screens,
     /// Each rule says what is wrong where it is, and nothing where nothing is
@@ -111,6 +114,9 @@ impl Proof {
             let full = Duration::from_secs(60 * minutes);
             return mars::run(if self.short { RANDOM_PROGRAMS } else { full });
         }
+        if matches!(self.what, What::Mesh) {
+            return mesh::run(self.short);
+        }
         let program = match self.linerate {
             Some(path) => path,
             None => Workspace::find()?.build_release()?,
@@ -133,6 +139,7 @@ impl Proof {
             What::Knee { runs, only } => {
                 verdict("knee", &knee::run(&under_test, runs, only.as_deref())?)
             }
+            What::Mesh => mesh::run(under_test.short),
             What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Store => store::run(&under_test),
             What::Tune { only, times } => {
@@ -148,10 +155,12 @@ impl Proof {
 const RANDOM_PROGRAMS: Duration = Duration::from_secs(5);
 
 /// The short forms of the ledger, of A/B tests and of tunings, each in a process of its own: to make
-/// hosts it may have to enter a user namespace; and of copies, which needs no hosts.
+/// hosts it may have to enter a user namespace; and of copies
+/// and of meshes, which need no hosts.
 pub(crate) fn short(workspace: &Workspace) -> Result<()> {
     ["ledger", "ab", "tune"].into_iter().try_for_each(|name| short_of(name, workspace))?;
-    copy::short()
+    copy::short()?;
+    mesh::run(true).map(say)
 }
 
 fn short_of(name: &str, workspace: &Workspace) -> Result<()> {

@@ -34,11 +34,13 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     generated::check(root, &files(), "schema")
 }
 
-fn files() -> [File; 9] {
+fn files() -> [File; 11] {
     [
         file("docs/schema/ab.json", measurement::schema::ab()),
         file("docs/schema/copy.json", measurement::schema::copy()),
         file("docs/schema/ladder.json", measurement::schema::ladder()),
+        file("docs/schema/mesh.json", measurement::schema::mesh()),
+        file("docs/schema/mesh-stream.json", measurement::schema::mesh_event()),
         file("docs/schema/record.json", measurement::schema::record()),
         file("docs/schema/records.json", measurement::schema::record_set()),
         file("docs/schema/search.json", measurement::schema::search()),
@@ -77,6 +79,8 @@ mod tests {
             "AbRecord",
             "CopyRecord",
             "LadderRecord",
+            "MeshRecord",
+            "MeshEvent",
             "TestRecord",
             "RecordSet",
             "SearchRecord",

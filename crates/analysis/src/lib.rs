@@ -24,6 +24,7 @@ mod knee;
 pub mod ladder;
 mod ledger;
 mod load_curve;
+pub mod mesh;
 mod requirements;
 mod rows;
 pub mod search;

@@ -10,6 +10,7 @@ mod diagnose;
 mod event;
 mod judge;
 mod ladder;
+pub mod mesh;
 mod runner;
 pub mod search;
 mod tune;

@@ -24,6 +24,7 @@ pub(crate) mod ladder;
 pub(crate) mod latency;
 #[cfg(feature = "manual")]
 pub(crate) mod man;
+pub(crate) mod mesh;
 pub(crate) mod packets;
 pub(crate) mod probe;
 #[cfg(feature = "html")]

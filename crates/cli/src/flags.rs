@@ -35,6 +35,7 @@ mod kept;
 mod key;
 mod ladder;
 mod latency;
+mod mesh;
 mod packets;
 pub(crate) mod points;
 mod probe;
@@ -89,6 +90,7 @@ pub(crate) use kept::{ExportFlags, ShowFlags, TagFlags};
 pub(crate) use key::{KeyAction, KeyFlags};
 pub(crate) use ladder::LadderFlags;
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
+pub(crate) use mesh::MeshFlags;
 pub(crate) use probe::{Allowed, ProbeFlags};
 #[cfg(feature = "html")]
 pub(crate) use report::ReportFlags;
@@ -299,6 +301,11 @@ pub(crate) enum Command {
     Ladder(Box<LadderFlags>),
     /// Send frames below the sockets, and count what arrives
     Packets(Box<FramesFlags>),
+    /// Test all pairs of many hosts, and name the slow host or link
+    Mesh(Box<MeshFlags>),
+    /// Answer the other agents of a mesh, and test as standard input says
+    #[command(hide = true)]
+    MeshAgent,
     /// Plant a fault, name it, fix it and prove it, on hosts of its own
     Demo(DemoFlags),
     /// Name what limits this host, or a test against a server

@@ -87,6 +87,8 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             Ok(commands::serve::tune_helper(&state, &key, &kinds))
         }
         Command::Sweep(mut flags) => commands::sweep::run(&mut flags),
+        Command::Mesh(flags) => commands::mesh::run(&flags),
+        Command::MeshAgent => Ok(commands::mesh::agent()),
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Diagnose(flags) => commands::diagnose::run(&flags),
         Command::Explain(flags) => commands::explain::run(&flags),

@@ -27,6 +27,7 @@ pub mod ladder;
 mod limits;
 mod list_or;
 pub mod load_curve;
+pub mod mesh;
 mod order;
 pub mod outcome;
 pub mod pacing;
@@ -76,6 +77,10 @@ pub use into_map::{IntoMap, IntoSet};
 pub use judgement::{DirectionAccount, Judgement, Ledger, Pulse, Reason, Stamp, Steady};
 pub use ladder::{LadderLatency, LadderRecord, Layer, Rung};
 pub use load_curve::{LoadCurve, LoadPoint};
+pub use mesh::{
+    MeshCulprit, MeshEvent, MeshLimit, MeshPair, MeshPart, MeshRate, MeshReading, MeshRecord,
+    MeshStage,
+};
 pub use order::Order;
 pub use outcome::{DatagramLedger, DirectionOutcome, Outcome, Throughput};
 pub use pacing::{Pacing, PacingReport, PacingWay, Quantiles};

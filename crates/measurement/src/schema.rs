@@ -9,6 +9,7 @@ use crate::alternation::AbRecord;
 use crate::copies::CopyRecord;
 use crate::engine::EngineName;
 use crate::ladder::LadderRecord;
+use crate::mesh::{MeshEvent, MeshRecord};
 use crate::record::{RecordSet, TestRecord};
 use crate::remedy::Setting;
 use crate::rule::RuleId;
@@ -44,6 +45,16 @@ pub fn copy() -> serde_json::Value {
 /// JSON Schema of [`LadderRecord`].
 pub fn ladder() -> serde_json::Value {
     schemars::schema_for!(LadderRecord).to_value()
+}
+
+/// JSON Schema of [`MeshRecord`].
+pub fn mesh() -> serde_json::Value {
+    schemars::schema_for!(MeshRecord).to_value()
+}
+
+/// JSON Schema of [`MeshEvent`], a line of the result file of a mesh.
+pub fn mesh_event() -> serde_json::Value {
+    schemars::schema_for!(MeshEvent).to_value()
 }
 
 /// JSON Schema of [`SearchRecord`].

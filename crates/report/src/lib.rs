@@ -27,6 +27,7 @@ mod judgement;
 pub mod ladder;
 pub mod latency;
 mod measured;
+pub mod mesh;
 mod notes;
 mod pacing;
 pub mod packets;

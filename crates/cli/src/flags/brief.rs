@@ -68,12 +68,13 @@ const WITHOUT_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{options}{after-hel
 const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-help}";
 
 /// Commands for which a screen has no room: `--help` alone lists them.
-const SELDOM: [&str; 16] = [
+const SELDOM: [&str; 17] = [
     "packets",
     "key",
     "ladder",
     "ab",
     "tune",
+    "mesh",
     "calc",
     "show",
     "tag",

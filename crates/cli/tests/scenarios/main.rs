@@ -29,6 +29,7 @@ mod iperf2;
 mod ladder;
 mod latency;
 mod many;
+mod mesh;
 mod probe;
 mod rates;
 mod report;

@@ -1,0 +1,175 @@
+//! Rounds: sets of pairs of which each host is in one at most, so that no test spoils another.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+
+use super::{HostId, Pair, Topology};
+
+/// All pairs of `hosts` hosts in rounds: a round-robin tournament by the circle method. An even
+/// number of hosts takes a round less than there are hosts; of an odd number one rests in each.
+pub fn tournament(hosts: u32) -> Vec<Vec<Pair>> {
+    let seats = hosts + hosts % 2;
+    (0..seats.saturating_sub(1)).map(|round| tournament_round(hosts, seats, round)).collect()
+}
+
+/// One seat stays, the others move on by one each round (Kirkman 1847).
+fn tournament_round(hosts: u32, seats: u32, round: u32) -> Vec<Pair> {
+    let moving = seats - 1;
+    let first = std::iter::once((moving, round));
+    let others = (1..seats / 2).map(|at| ((round + at) % moving, (round + moving - at) % moving));
+    let seated = first.chain(others).filter(|(a, b)| *a < hosts && *b < hosts);
+    // Who sends first changes, so that no host does so more than the others.
+    seated
+        .map(|(a, b)| if (a + b) % 2 == 0 { Pair { a, b } } else { Pair { a: b, b: a } })
+        .collect()
+}
+
+/// A random round: each of `hosts` is in one pair, of an odd number one rests.
+pub(super) fn matching(hosts: &[HostId], rng: &mut Rng) -> Vec<Pair> {
+    let mut order = hosts.to_vec();
+    rng.shuffle(&mut order);
+    order.as_chunks().0.iter().map(|[a, b]| Pair { a: *a, b: *b }).collect()
+}
+
+/// A random round with all pairs between one half of the switches and the other, so that the hosts of
+/// a switch send at the same time. Hosts that are too many on one side rest.
+pub(super) fn across(hosts: &[HostId], topology: &Topology, rng: &mut Rng) -> Vec<Pair> {
+    let mut below: BTreeMap<_, Vec<HostId>> = BTreeMap::new();
+    for host in hosts {
+        below.entry(topology.switch_of(*host)).or_default().push(*host);
+    }
+    let mut switches: Vec<_> = below.into_values().collect();
+    rng.shuffle(&mut switches);
+    let (mut one, mut other) = (Vec::new(), Vec::new());
+    for hosts in switches {
+        if one.len() <= other.len() { one.extend(hosts) } else { other.extend(hosts) }
+    }
+    rng.shuffle(&mut one);
+    rng.shuffle(&mut other);
+    one.into_iter().zip(other).map(|(a, b)| Pair { a, b }).collect()
+}
+
+/// Splits rounds so that each host and, with a topology, each uplink is in one test at a time.
+pub(super) fn split(pairs: Vec<Pair>, topology: Option<&Topology>) -> Vec<Vec<Pair>> {
+    let mut rounds: Vec<Round> = Vec::new();
+    for pair in pairs {
+        let needs = Needs::of(pair, topology);
+        let free = rounds.iter().position(|round| round.is_free(&needs));
+        let place = free.unwrap_or(rounds.len());
+        if free.is_none() {
+            rounds.push(Round::default());
+        }
+        rounds[place].take(pair, &needs);
+    }
+    rounds.into_iter().map(|round| round.pairs).collect()
+}
+
+/// What a test occupies.
+struct Needs {
+    hosts: [HostId; 2],
+    links: Vec<u32>,
+}
+
+impl Needs {
+    fn of(pair: Pair, topology: Option<&Topology>) -> Self {
+        let links = topology.map(|topology| topology.links(pair.a, pair.b)).unwrap_or_default();
+        Self { hosts: [pair.a, pair.b], links: [links.0, links.1].concat() }
+    }
+}
+
+#[derive(Default)]
+struct Round {
+    pairs: Vec<Pair>,
+    hosts: Marks,
+    links: Marks,
+}
+
+impl Round {
+    fn is_free(&self, needs: &Needs) -> bool {
+        let free = |marks: &Marks, ids: &[u32]| ids.iter().all(|id| !marks.has(*id));
+        free(&self.hosts, &needs.hosts) && free(&self.links, &needs.links)
+    }
+
+    fn take(&mut self, pair: Pair, needs: &Needs) {
+        needs.hosts.iter().for_each(|host| self.hosts.set(*host));
+        needs.links.iter().for_each(|link| self.links.set(*link));
+        self.pairs.push(pair);
+    }
+}
+
+/// A set of small numbers.
+#[derive(Default)]
+struct Marks(Vec<u64>);
+
+impl Marks {
+    fn has(&self, id: u32) -> bool {
+        self.0.get(id as usize / 64).is_some_and(|word| word >> (id % 64) & 1 == 1)
+    }
+
+    fn set(&mut self, id: u32) {
+        let at = id as usize / 64;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, 0);
+        }
+        self.0[at] |= 1 << (id % 64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn assert_each_host_once(round: &[Pair]) {
+        let mut seen = HashSet::new();
+        assert!(round.iter().all(|pair| seen.insert(pair.a) && seen.insert(pair.b)), "{round:?}");
+    }
+
+    #[test]
+    fn a_tournament_has_every_pair_once_and_each_host_once_a_round() {
+        for hosts in 0..=33 {
+            let rounds = tournament(hosts);
+            let expected = if hosts < 2 { 0 } else { hosts - 1 + hosts % 2 };
+            assert_eq!(rounds.iter().filter(|round| !round.is_empty()).count(), expected as usize);
+            for round in &rounds {
+                assert_each_host_once(round);
+            }
+            let pairs =
+                rounds.iter().flatten().map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b)));
+            let all: HashSet<_> = pairs.clone().collect();
+            assert_eq!(all.len(), pairs.count());
+            assert_eq!(all.len(), (hosts * hosts.saturating_sub(1) / 2) as usize);
+        }
+    }
+
+    #[test]
+    fn no_two_tests_of_a_round_share_an_uplink() {
+        let topology = Topology::leaves(32, 8);
+        for round in tournament(32) {
+            let count = round.len();
+            let split = split(round, Some(&topology));
+            assert_eq!(split.iter().map(Vec::len).sum::<usize>(), count);
+            for part in split {
+                assert_each_host_once(&part);
+                let links = part.iter().flat_map(|pair| {
+                    let (from, to) = topology.links(pair.a, pair.b);
+                    from.into_iter().chain(to)
+                });
+                let mut seen = HashSet::new();
+                assert!({ links }.all(|link| seen.insert(link)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_round_across_leaves_no_pair_below_one_switch() {
+        let topology = Topology::leaves(24, 4);
+        let hosts: Vec<_> = (0..24).collect();
+        let round = across(&hosts, &topology, &mut Rng::with_seed(7));
+        assert_eq!(round.len(), 12);
+        assert_each_host_once(&round);
+        assert!(round.iter().all(|pair| topology.is_across(pair.a, pair.b)));
+    }
+}

@@ -1,0 +1,147 @@
+//! Meshes of simulated hosts.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::*;
+
+/// A fabric: the rate of a test, by the pairs that are tested at once.
+struct Fabric<'a> {
+    rate: &'a dyn Fn(HostId, HostId, &Round) -> f64,
+}
+
+impl Fabric<'_> {
+    /// Runs a mesh to its end; returns it with its rounds.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
+    fn run(&self, design: Design) -> (Mesh, Vec<Round>) {
+        let mut mesh = Mesh::new(design);
+        let mut rng = Rng::with_seed(3);
+        let mut rounds = Vec::new();
+        while let Some(round) = mesh.next_round() {
+            for pair in &round.pairs {
+                let mut reading = |from, to| {
+                    let noise = 1.0 + 0.04 * (rng.f64() - 0.5);
+                    let rate = 1e9 * (self.rate)(from, to, &round) * noise;
+                    let rate = BitRate::from_bits_per_second(rate as u64);
+                    Reading { rate, is_lossy: false }
+                };
+                let both = [reading(pair.a, pair.b), reading(pair.b, pair.a)];
+                mesh.record(&round, *pair, PairResult::Measured(both));
+            }
+            rounds.push(round);
+            assert!(rounds.len() < 1000, "no end");
+        }
+        (mesh, rounds)
+    }
+
+    fn parts(&self, design: Design) -> Vec<Part> {
+        let (mesh, _) = self.run(design);
+        mesh.findings().culprits.into_iter().map(|culprit| culprit.part).collect()
+    }
+}
+
+fn eight() -> Design {
+    Design::of(8, None, 1)
+}
+
+#[test]
+fn a_clean_fabric_has_no_culprit_and_each_pair_is_tested_once() {
+    let (mesh, rounds) = Fabric { rate: &|_, _, _| 1.0 }.run(eight());
+    let findings = mesh.findings();
+    assert_eq!(findings.culprits, []);
+    assert_eq!((rounds.len(), mesh.tests()), (7, 56));
+    assert_eq!(findings.bisection_pairs, 4);
+    let typical = findings.typical.bits_per_second() as f64;
+    assert!((0.97e9..1.03e9).contains(&typical), "{typical}");
+    assert!((3.9e9..4.1e9).contains(&(findings.bisection.bits_per_second() as f64)));
+}
+
+/// Share of the line rate from one host to another in a round.
+type Rate<'a> = dyn Fn(HostId, HostId, &Round) -> f64 + 'a;
+
+#[test]
+fn a_host_is_told_by_its_directions_and_a_pair_from_its_hosts() {
+    let slow = |is_slow: bool| if is_slow { 0.6 } else { 1.0 };
+    let cases: [(&Rate<'_>, Vec<Part>); 4] = [
+        (&|from, to, _| slow(from == 3 || to == 3), vec![Part::Host(3)]),
+        (&|from, _, _| slow(from == 3), vec![Part::Sender(3)]),
+        (&|_, to, _| slow(to == 3), vec![Part::Receiver(3)]),
+        (&|from, to, _| slow((from, to) == (2, 5)), vec![Part::Path(2, 5)]),
+    ];
+    for (rate, expected) in cases {
+        assert_eq!(Fabric { rate }.parts(eight()), expected);
+    }
+}
+
+#[test]
+fn two_slow_hosts_are_both_named() {
+    let rate = |from: HostId, to: HostId, _: &Round| {
+        let of = |host| if host == 1 || host == 6 { 0.6 } else { 1.0 };
+        f64::min(of(from), of(to))
+    };
+    let mut parts = Fabric { rate: &rate }.parts(eight());
+    parts.sort_by_key(|part| format!("{part:?}"));
+    assert_eq!(parts, [Part::Host(1), Part::Host(6)]);
+}
+
+#[test]
+fn hosts_that_share_a_port_are_told_from_slow_ones() {
+    // Hosts 2 and 5 share a link, and have half of it when both are in tests with others.
+    let rate = |from: HostId, to: HostId, round: &Round| {
+        let shares = |host| host == 2 || host == 5;
+        let crosses = |pair: &&Pair| shares(pair.a) != shares(pair.b);
+        let busy = round.pairs.iter().filter(crosses).count();
+        if shares(from) == shares(to) { 1.0 } else { 1.0 / busy.max(1) as f64 }
+    };
+    assert_eq!(Fabric { rate: &rate }.parts(eight()), [Part::Shared(vec![2, 5])]);
+}
+
+#[test]
+fn an_uplink_is_told_from_its_hosts() {
+    let topology = Topology::leaves(16, 4);
+    let known = topology.clone();
+    let rate = move |from: HostId, to: HostId, round: &Round| {
+        let crosses = |pair: &&Pair| {
+            let (up, down) = known.links(pair.a, pair.b);
+            up.contains(&1) || down.contains(&1)
+        };
+        let busy = round.pairs.iter().filter(crosses).count() as f64;
+        let is_behind = |host| known.switch_of(host) == Some(1);
+        // Two of the four hosts fill it.
+        if is_behind(from) == is_behind(to) { 1.0 } else { f64::min(1.0, 2.0 / busy) }
+    };
+    assert_eq!(Fabric { rate: &rate }.parts(Design::of(16, Some(topology), 1)), [Part::Uplink(1)]);
+}
+
+#[test]
+fn a_lost_host_is_left_out_and_an_invalid_pair_is_tested_again() {
+    let mut mesh = Mesh::new(eight());
+    let mut tested: BTreeMap<Pair, u32> = BTreeMap::new();
+    while let Some(round) = mesh.next_round() {
+        for pair in &round.pairs {
+            *tested.entry(*pair).or_default() += 1;
+            let rate = BitRate::from_bits_per_second(1_000_000_000);
+            let reading = Reading { rate, is_lossy: false };
+            let is_first = tested[pair] == 1 && round.number == 1;
+            let result =
+                if is_first { PairResult::Invalid } else { PairResult::Measured([reading; 2]) };
+            mesh.record(&round, *pair, result);
+        }
+        if round.number == 2 {
+            mesh.lose(4);
+        }
+    }
+    let findings = mesh.findings();
+    assert_eq!(findings.lost, [4]);
+    assert_eq!(findings.culprits, []);
+    assert!(findings.untested >= 4);
+    let others: HashSet<_> = tested.keys().filter(|pair| pair.a != 4 && pair.b != 4).collect();
+    assert_eq!(others.len(), 21);
+    assert!(tested.values().any(|times| *times == 2));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_rounds() {
+    let rounds = |seed| Fabric { rate: &|_, _, _| 1.0 }.run(Design::of(100, None, seed)).1;
+    assert_eq!(rounds(5), rounds(5));
+    assert_ne!(rounds(5), rounds(6));
+}

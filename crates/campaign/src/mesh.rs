@@ -1,0 +1,57 @@
+//! Tests between many hosts: starts an agent on each by an engine that reaches it ([`Engine`]),
+//! runs the rounds of [`analysis::mesh`], and stores each pair when its test has ended.
+//!
+//! An agent is a process of linerate on a host, which answers tests and runs those that it is told to.
+//! Coordinator and agent talk over the standard input and output of that process, or over a
+//! connection, in lines of JSON ([`message`]).
+
+mod agents;
+mod coordinator;
+mod ended;
+mod engine;
+pub mod message;
+mod named;
+
+pub use agents::{Agents, Channel};
+pub use coordinator::{Coordinator, Observer, Tested};
+pub use ended::Ended;
+pub use engine::{Engine, Srun, Ssh, Via};
+pub use named::record;
+
+/// A host as it was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeshHost {
+    /// Its name, by which the engine reaches it.
+    pub name: String,
+    /// The address at which other hosts reach it.
+    pub address: String,
+}
+
+impl MeshHost {
+    /// Reads a file of hosts: a line `NAME [ADDRESS]` for each; `#` starts a comment. Without an
+    /// address the name is one.
+    ///
+    /// # Errors
+    /// A line has more than two words, or a name is there twice, or there are fewer than two hosts.
+    pub fn parse(text: &str) -> Result<Vec<Self>, String> {
+        let mut hosts: Vec<Self> = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default();
+            let words: Vec<_> = line.split_whitespace().collect();
+            let (name, address) = match words[..] {
+                [] => continue,
+                [name] => (name, name),
+                [name, address] => (name, address),
+                _ => return Err(format!("line {} is not NAME [ADDRESS]", number + 1)),
+            };
+            hosts.push(Self { name: name.to_owned(), address: address.to_owned() });
+        }
+        let mut names: Vec<_> = hosts.iter().map(|host| host.name.as_str()).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|two| two[0] == two[1]).map(|two| two[0]) {
+            Some(name) => Err(format!("{name} is there twice")),
+            None if hosts.len() < 2 => Err("a mesh takes two hosts or more".to_owned()),
+            None => Ok(hosts),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The agents of a mesh, as the coordinator has them: a channel to each, and one queue of what they
+//! say.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+use linux::clock;
+
+use super::message::{Answer, LONGEST_LINE, Order};
+
+/// The way to an agent and back.
+pub struct Channel {
+    /// Takes orders; it is closed when the mesh ends, by which the agent ends too.
+    pub orders: Box<dyn Write + Send>,
+    /// Has answers.
+    pub answers: Box<dyn Read + Send>,
+    /// Has why the agent ended, if it says so.
+    pub errors: Option<Box<dyn Read + Send>>,
+    /// The process that was started for it; none: there is none.
+    pub process: Option<Child>,
+}
+
+impl Channel {
+    /// Starts a process with the agent, of which no signal of the terminal is.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = piped.process_group(0).spawn()?;
+        let missing = || io::Error::other("a pipe is missing");
+        let orders = process.stdin.take().ok_or_else(missing)?;
+        let answers = process.stdout.take().ok_or_else(missing)?;
+        let errors = process.stderr.take().map(|errors| Box::new(errors) as Box<dyn Read + Send>);
+        Ok(Self {
+            orders: Box::new(orders),
+            answers: Box::new(answers),
+            errors,
+            process: Some(process),
+        })
+    }
+}
+
+/// What an agent said, and when that was heard.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Answer(Answer, Duration),
+    /// It is gone, and why.
+    Gone(String),
+}
+
+/// Channels to all agents.
+pub struct Agents {
+    orders: Vec<Option<Box<dyn Write + Send>>>,
+    processes: Vec<Option<Child>>,
+    heard: Receiver<(usize, Heard)>,
+    /// Keeps the queue open while there is no thread.
+    said: Sender<(usize, Heard)>,
+}
+
+impl Agents {
+    /// Listens to agents: the first channel is that of the first host. An agent that could not be
+    /// started is gone.
+    pub fn new(channels: Vec<io::Result<Channel>>) -> Self {
+        let (said, heard) = mpsc::channel();
+        let (orders, processes) = (Vec::new(), Vec::new());
+        let mut agents = Self { orders, processes, heard, said };
+        for (host, channel) in channels.into_iter().enumerate() {
+            let (orders, process) = match channel {
+                Ok(channel) => agents.listen(host, channel),
+                Err(error) => {
+                    agents.say(host, Heard::Gone(format!("cannot start its agent: {error}")));
+                    (None, None)
+                }
+            };
+            agents.orders.push(orders);
+            agents.processes.push(process);
+        }
+        agents
+    }
+
+    fn listen(
+        &self,
+        host: usize,
+        channel: Channel,
+    ) -> (Option<Box<dyn Write + Send>>, Option<Child>) {
+        let Channel { orders, answers, errors, process } = channel;
+        let said = self.said.clone();
+        let thread = thread::Builder::new().stack_size(STACK);
+        let started = thread.spawn(move || {
+            let why = hear(answers, &|answer| said.send((host, answer)).is_ok());
+            let why = errors.and_then(last_line).unwrap_or(why);
+            _ = said.send((host, Heard::Gone(why)));
+        });
+        if let Err(error) = started {
+            self.say(host, Heard::Gone(format!("cannot start a thread: {error}")));
+        }
+        (Some(orders), process)
+    }
+
+    fn say(&self, host: usize, what: Heard) {
+        // This value has the receiver: it cannot be gone.
+        _ = self.said.send((host, what));
+    }
+
+    /// Tells an agent what to do; one that does not take it is gone, and says so.
+    pub(super) fn tell(&mut self, host: usize, order: &Order) {
+        let Some(Some(orders)) = self.orders.get_mut(host) else { return };
+        let line = serde_json::to_string(order).unwrap_or_default() + "\n";
+        let told = orders.write_all(line.as_bytes()).and_then(|()| orders.flush());
+        if told.is_err() {
+            self.orders[host] = None;
+        }
+    }
+
+    /// Waits for what the next agent says.
+    pub(super) fn hear(&self, limit: Duration) -> Option<(usize, Heard)> {
+        self.heard.recv_timeout(limit).ok()
+    }
+
+    /// Has nothing more to do with an agent.
+    pub(super) fn drop_agent(&mut self, host: usize) {
+        if let Some(orders) = self.orders.get_mut(host) {
+            *orders = None;
+        }
+    }
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        // An agent ends when its input does.
+        self.orders.clear();
+        let end = clock::monotonic() + PATIENCE;
+        for process in self.processes.iter_mut().flatten() {
+            while matches!(process.try_wait(), Ok(None)) {
+                if clock::monotonic() > end {
+                    _ = process.kill();
+                    _ = process.wait();
+                    break;
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+}
+
+/// Passes on all answers; returns why there are no more.
+fn hear(answers: impl Read, pass: &impl Fn(Heard) -> bool) -> String {
+    let mut answers = BufReader::with_capacity(4096, answers);
+    loop {
+        let mut line = Vec::new();
+        match (&mut answers).take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(0) => return "its agent has ended".to_owned(),
+            Err(error) => return format!("cannot hear its agent: {error}"),
+            Ok(_) if line.last() != Some(&b'\n') => return "its agent was cut off".to_owned(),
+            Ok(_) => {}
+        }
+        match serde_json::from_slice(&line) {
+            Ok(Answer::Unable { error }) => return error,
+            Ok(answer) => {
+                if !pass(Heard::Answer(answer, clock::monotonic())) {
+                    return String::new();
+                }
+            }
+            Err(_) => {
+                let said = String::from_utf8_lossy(&line);
+                let said: String =
+                    said.chars().filter(|letter| !letter.is_control()).take(100).collect();
+                return format!("it answers with \"{said}\"");
+            }
+        }
+    }
+}
+
+/// The last line of what a program printed as its errors.
+fn last_line(errors: Box<dyn Read + Send>) -> Option<String> {
+    let mut text = Vec::new();
+    _ = errors.take(MOST_ERRORS).read_to_end(&mut text);
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    Some(line.chars().filter(|letter| !letter.is_control()).take(200).collect())
+}
+
+/// A thread that reads lines needs little; there is one for each host.
+const STACK: usize = 256 * 1024;
+const MOST_ERRORS: u64 = 4096;
+/// How long all agents together may take to end.
+const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,0 +1,385 @@
+//! Runs the rounds of a mesh on agents ([`Coordinator`]).
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Duration;
+
+use analysis::mesh::{Design, HostId, Mesh, Pair, PairResult, Reading, Round, Stage};
+use linux::event::StopSignals;
+use linux::{clock, entropy};
+use measurement::{BitRate, MeshLimit, MeshPair, MeshReading, MeshStage, Stamp};
+
+use super::agents::{Agents, Heard};
+use super::message::{Answer, Order};
+use super::{Ended, MeshHost, named};
+
+/// Hears what happens while a mesh runs.
+pub trait Observer {
+    /// A round begins; so many are known to follow.
+    fn round(&mut self, round: &Round, ahead: usize);
+    /// A pair was tested: it is to be stored.
+    ///
+    /// # Errors
+    /// It cannot be stored, which ends the mesh.
+    fn pair(&mut self, pair: &MeshPair) -> Result<(), String>;
+    /// A host does not answer any more.
+    ///
+    /// # Errors
+    /// As above.
+    fn lost(&mut self, host: &MeshHost, why: &str) -> Result<(), String>;
+}
+
+/// What all tests of a mesh have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tested {
+    /// Length of each direction.
+    pub time: Duration,
+    /// Parallel streams.
+    pub streams: u32,
+}
+
+/// Runs a mesh.
+pub struct Coordinator<'a> {
+    hosts: &'a [MeshHost],
+    tested: Tested,
+    agents: Agents,
+    /// Results of an earlier run.
+    stored: HashMap<(MeshStage, Pair), VecDeque<MeshPair>>,
+    ports: Vec<Option<u16>>,
+    /// Of the clock of each agent to this one, in seconds, and the round trip by which it is known.
+    offsets: Vec<(f64, f64)>,
+    ended: Ended,
+    next_id: u64,
+}
+
+/// A test that was ordered.
+struct Pending {
+    pair: Pair,
+    began: Option<f64>,
+}
+
+impl<'a> Coordinator<'a> {
+    /// A mesh of these hosts; `agents` has one for each, in their order. What `stored` has is not
+    /// tested again.
+    pub fn new(
+        hosts: &'a [MeshHost],
+        design: Design,
+        tested: Tested,
+        agents: Agents,
+        stored: Vec<MeshPair>,
+    ) -> Self {
+        let count = hosts.len();
+        let matrix = if count <= MOST_IN_MATRIX { count * count } else { 0 };
+        let mesh = Mesh::new(design);
+        let ended = Ended {
+            mesh,
+            rounds: 0,
+            skew: Duration::ZERO,
+            rates: vec![None; matrix],
+            limits: BTreeMap::new(),
+            was_interrupted: false,
+        };
+        let (ports, offsets) = (vec![None; count], vec![(0.0, f64::INFINITY); count]);
+        let stored = named::by_pair(hosts, stored);
+        Self { hosts, tested, agents, stored, ports, offsets, ended, next_id: 0 }
+    }
+
+    /// Runs all rounds, to their end or until a signal of `interrupts` comes.
+    ///
+    /// # Errors
+    /// A result cannot be stored, or fewer than two agents answer.
+    pub fn run(
+        mut self,
+        interrupts: Option<&StopSignals>,
+        observer: &mut dyn Observer,
+    ) -> Result<Ended, String> {
+        let stop = || interrupts.is_some_and(StopSignals::arrived);
+        self.await_ready(&stop, observer)?;
+        self.compare_clocks(observer)?;
+        while !self.ended.was_interrupted {
+            let Some(round) = self.ended.mesh.next_round() else { break };
+            self.ended.rounds += 1;
+            observer.round(&round, self.ended.mesh.rounds_ahead());
+            self.play(&round, &stop, observer)?;
+        }
+        Ok(self.ended)
+    }
+
+    /// Waits until all agents answer, or are gone.
+    fn await_ready(
+        &mut self,
+        stop: &dyn Fn() -> bool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), String> {
+        let key = key()?;
+        for host in 0..self.hosts.len() {
+            self.agents.tell(host, &Order::Begin { key: key.clone() });
+        }
+        let deadline = clock::monotonic() + START_LIMIT;
+        let is_waiting = |this: &Self| {
+            let hosts = (0..).zip(&this.ports);
+            { hosts }.any(|(host, port)| port.is_none() && !this.ended.mesh.is_lost(host))
+        };
+        while is_waiting(self) && clock::monotonic() < deadline {
+            if stop() {
+                self.ended.was_interrupted = true;
+                return Ok(());
+            }
+            match self.agents.hear(TICK) {
+                Some((host, Heard::Answer(Answer::Ready { port, .. }, _))) => {
+                    self.ports[host] = Some(port);
+                }
+                Some((host, Heard::Gone(why))) => self.lose(host, &why, observer)?,
+                _ => {}
+            }
+        }
+        for host in 0..self.hosts.len() {
+            if self.ports[host].is_none() {
+                self.lose(host, "its agent does not answer", observer)?;
+            }
+        }
+        let answering = self.ports.iter().flatten().count();
+        if answering < 2 {
+            return Err("fewer than two hosts answer".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Asks each agent for its time a few times: the answer with the shortest round trip counts.
+    fn compare_clocks(&mut self, observer: &mut dyn Observer) -> Result<(), String> {
+        for _ in 0..CLOCK_QUESTIONS {
+            let mut asked = HashMap::new();
+            for host in 0..self.hosts.len() {
+                if self.ports[host].is_some() {
+                    let id = self.id();
+                    self.agents.tell(host, &Order::Clock { id });
+                    asked.insert(id, clock::monotonic());
+                }
+            }
+            let deadline = clock::monotonic() + CLOCK_LIMIT;
+            while !asked.is_empty() && clock::monotonic() < deadline {
+                match self.agents.hear(TICK) {
+                    Some((host, Heard::Answer(Answer::Clock { id, seconds }, at))) => {
+                        let Some(from) = asked.remove(&id) else { continue };
+                        let trip = at.saturating_sub(from).as_secs_f64();
+                        if trip < self.offsets[host].1 {
+                            let middle = from.as_secs_f64() + trip / 2.0;
+                            self.offsets[host] = (seconds - middle, trip);
+                        }
+                    }
+                    Some((host, Heard::Gone(why))) => {
+                        self.lose(host, &why, observer)?;
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// Takes note that a host is lost.
+    fn lose(&mut self, host: usize, why: &str, observer: &mut dyn Observer) -> Result<(), String> {
+        let id = HostId::try_from(host).unwrap_or(HostId::MAX);
+        self.ports[host] = None;
+        self.agents.drop_agent(host);
+        if self.ended.mesh.is_lost(id) {
+            return Ok(());
+        }
+        self.ended.mesh.lose(id);
+        observer.lost(&self.hosts[host], why)
+    }
+
+    /// Runs the tests of a round that are not stored, all at once.
+    fn play(
+        &mut self,
+        round: &Round,
+        stop: &dyn Fn() -> bool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), String> {
+        let mut pending = self.begin(round);
+        let mut starts = Vec::new();
+        let deadline = clock::monotonic() + self.tested.time * 2 + TEST_LIMIT;
+        while !pending.is_empty() && clock::monotonic() < deadline {
+            if stop() {
+                self.ended.was_interrupted = true;
+                return Ok(());
+            }
+            let Some((host, heard)) = self.agents.hear(TICK) else { continue };
+            match heard {
+                Heard::Answer(Answer::Began { id, seconds }, _) => {
+                    if let Some(test) = pending.get_mut(&id) {
+                        test.began = Some(seconds - self.offsets[host].0);
+                        starts.extend(test.began);
+                    }
+                }
+                Heard::Answer(Answer::Tested { id, readings }, _) => {
+                    if let Some(test) = pending.remove(&id) {
+                        self.keep(round, test.pair, Ok(readings), observer)?;
+                    }
+                }
+                Heard::Answer(Answer::Failed { id, error }, _) => {
+                    if let Some(test) = pending.remove(&id) {
+                        self.keep(round, test.pair, Err(error), observer)?;
+                    }
+                }
+                Heard::Gone(why) => {
+                    self.lose(host, &why, observer)?;
+                    let is_lost =
+                        |pair: Pair| [pair.a, pair.b].iter().any(|of| *of as usize == host);
+                    for (_, test) in pending.extract_if(|_, test| is_lost(test.pair)) {
+                        let why = format!("{} was lost", self.hosts[host].name);
+                        self.keep(round, test.pair, Err(why), observer)?;
+                    }
+                }
+                Heard::Answer(_, _) => {}
+            }
+        }
+        self.note_skew(&starts);
+        self.give_up(round, pending, observer)
+    }
+
+    /// Has the tests of a round begun that are not stored.
+    fn begin(&mut self, round: &Round) -> HashMap<u64, Pending> {
+        let mut pending = HashMap::new();
+        for pair in &round.pairs {
+            if let Some(stored) = self.take_stored(round, *pair) {
+                self.note(round, *pair, &stored);
+            } else {
+                let id = self.id();
+                self.order(id, *pair);
+                pending.insert(id, Pending { pair: *pair, began: None });
+            }
+        }
+        pending
+    }
+
+    /// Hosts that did not end their test in time do not count on.
+    fn give_up(
+        &mut self,
+        round: &Round,
+        pending: HashMap<u64, Pending>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), String> {
+        for test in pending.into_values() {
+            self.keep(round, test.pair, Err("no result in time".to_owned()), observer)?;
+            self.lose(test.pair.a as usize, "it did not end its test in time", observer)?;
+        }
+        Ok(())
+    }
+
+    fn order(&mut self, id: u64, pair: Pair) {
+        let (from, to) = (&self.hosts[pair.a as usize], &self.hosts[pair.b as usize]);
+        let port = self.ports[pair.b as usize].unwrap_or_default();
+        let is_ipv6 = to.address.contains(':');
+        let address = if is_ipv6 { format!("[{}]", to.address) } else { to.address.clone() };
+        let order = Order::Test {
+            id,
+            name: from.name.clone(),
+            peer: to.name.clone(),
+            to: format!("{address}:{port}"),
+            seconds: self.tested.time.as_secs_f64(),
+            streams: self.tested.streams,
+        };
+        self.agents.tell(pair.a as usize, &order);
+    }
+
+    fn take_stored(&mut self, round: &Round, pair: Pair) -> Option<MeshPair> {
+        self.stored.get_mut(&(named::stage(round.stage), pair))?.pop_front()
+    }
+
+    /// Stores the result of a pair, and takes note of it.
+    fn keep(
+        &mut self,
+        round: &Round,
+        pair: Pair,
+        result: Result<Vec<MeshReading>, String>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), String> {
+        let (readings, error) = match result {
+            Ok(readings) => (readings, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let name = |host: HostId| self.hosts[host as usize].name.clone();
+        let (stage, round_number) = (named::stage(round.stage), round.number);
+        let (a, b) = (name(pair.a), name(pair.b));
+        let kept = MeshPair { stage, round: round_number, a, b, readings, error };
+        observer.pair(&kept)?;
+        self.note(round, pair, &kept);
+        Ok(())
+    }
+
+    fn note(&mut self, round: &Round, pair: Pair, kept: &MeshPair) {
+        let result = match &kept.readings[..] {
+            [there, back] if [there, back].iter().all(|one| one.stamp != Stamp::Invalid) => {
+                PairResult::Measured([reading(there), reading(back)])
+            }
+            [_, _] => PairResult::Invalid,
+            _ => PairResult::Failed,
+        };
+        self.ended.mesh.record(round, pair, result);
+        if let [there, back] = &kept.readings[..] {
+            if round.stage == Stage::Survey {
+                self.note_rate(pair.a, pair.b, there.rate);
+                self.note_rate(pair.b, pair.a, back.rate);
+            }
+            let limits = [there, back].into_iter().filter_map(|one| one.limit.as_ref());
+            limits.for_each(|limit| self.note_limit(pair, kept, limit));
+        }
+    }
+
+    fn note_rate(&mut self, from: HostId, to: HostId, rate: BitRate) {
+        let place = from as usize * self.hosts.len() + to as usize;
+        if let Some(known) = self.ended.rates.get_mut(place) {
+            *known = Some(rate);
+        }
+    }
+
+    fn note_limit(&mut self, pair: Pair, kept: &MeshPair, limit: &MeshLimit) {
+        let host = match &limit.host {
+            Some(name) if *name == kept.a => pair.a,
+            Some(name) if *name == kept.b => pair.b,
+            _ => return,
+        };
+        let of_rule = self.ended.limits.entry((host, limit.rule.clone())).or_default();
+        of_rule.0 += 1;
+        of_rule.1.clone_from(&limit.text);
+    }
+
+    fn note_skew(&mut self, starts: &[f64]) {
+        let first = starts.iter().copied().fold(f64::INFINITY, f64::min);
+        let last = starts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if last > first {
+            let skew = Duration::try_from_secs_f64(last - first).unwrap_or_default();
+            self.ended.skew = self.ended.skew.max(skew);
+        }
+    }
+}
+
+/// A key that nobody else knows: 128 random bits in hexadecimal digits.
+fn key() -> Result<String, String> {
+    let random: [u8; 16] =
+        entropy::random().map_err(|error| format!("no random bytes: {error}"))?;
+    Ok(random.map(|byte| format!("{byte:02x}")).concat())
+}
+
+fn reading(of: &MeshReading) -> Reading {
+    let is_lossy = of.retransmitted_ratio.is_some_and(|share| share > LOSSY);
+    Reading { rate: of.rate, is_lossy }
+}
+
+/// Up to so many hosts the rates of all pairs are kept in memory.
+const MOST_IN_MATRIX: usize = 64;
+/// A share of segments that is sent again on a path that damages or drops them.
+const LOSSY: f64 = 0.002;
+const TICK: Duration = Duration::from_millis(100);
+/// How long agents may take to start.
+const START_LIMIT: Duration = Duration::from_secs(30);
+/// How long a test may take beyond its two directions.
+const TEST_LIMIT: Duration = Duration::from_secs(15);
+const CLOCK_LIMIT: Duration = Duration::from_secs(2);
+const CLOCK_QUESTIONS: u32 = 3;

@@ -1,0 +1,24 @@
+//! What a mesh leaves when it has ended.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use analysis::mesh::{HostId, Mesh};
+use measurement::BitRate;
+
+/// A mesh that has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// All results.
+    pub mesh: Mesh,
+    /// Rounds of tests.
+    pub rounds: u32,
+    /// Longest time from the first start of a test in a round to the last.
+    pub skew: Duration,
+    /// Rates of the survey of few hosts: that from host `i` to host `j` of `n` is number `i * n + j`.
+    pub rates: Vec<Option<BitRate>>,
+    /// What verdicts say of each host, by rule: how often, and the last text.
+    pub limits: BTreeMap<(HostId, String), (u32, String)>,
+    /// Whether a signal ended it.
+    pub was_interrupted: bool,
+}

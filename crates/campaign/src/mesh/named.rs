@@ -1,0 +1,169 @@
+//! Between numbers, as the analysis has hosts, and names, as records have them.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use analysis::mesh::{Culprit, HostId, Pair, Part, Stage, Topology};
+use measurement::record::RunError;
+use measurement::{MeshCulprit, MeshPair, MeshPart, MeshRate, MeshRecord, MeshStage};
+
+use super::{Ended, MeshHost};
+
+pub(super) const fn stage(stage: Stage) -> MeshStage {
+    match stage {
+        Stage::Survey => MeshStage::Survey,
+        Stage::Load => MeshStage::Load,
+        Stage::Alone => MeshStage::Alone,
+        Stage::Together => MeshStage::Together,
+    }
+}
+
+/// Stored pairs by stage and hosts. Those that failed are left out, since they are to be tested.
+pub(super) fn by_pair(
+    hosts: &[MeshHost],
+    stored: Vec<MeshPair>,
+) -> HashMap<(MeshStage, Pair), VecDeque<MeshPair>> {
+    let ids = hosts.iter().map(|host| host.name.as_str()).zip(0..);
+    let ids: HashMap<&str, HostId> = ids.collect();
+    let mut by_pair: HashMap<_, VecDeque<_>> = HashMap::new();
+    for pair in stored {
+        let found = (ids.get(pair.a.as_str()), ids.get(pair.b.as_str()));
+        if let (Some(a), Some(b), 2) = (found.0, found.1, pair.readings.len()) {
+            by_pair.entry((pair.stage, Pair { a: *a, b: *b })).or_default().push_back(pair);
+        }
+    }
+    by_pair
+}
+
+/// The record of a mesh that has ended.
+pub fn record(
+    hosts: &[MeshHost],
+    topology: Option<&Topology>,
+    ended: &Ended,
+    tags: BTreeMap<String, String>,
+    error: Option<RunError>,
+) -> MeshRecord {
+    let findings = ended.mesh.findings();
+    let name = |host: &HostId| hosts[*host as usize].name.clone();
+    let culprits = findings.culprits.iter().map(|culprit| named(hosts, topology, ended, culprit));
+    MeshRecord {
+        linerate: env!("CARGO_PKG_VERSION").to_owned(),
+        tags,
+        hosts: hosts.iter().map(|host| host.name.clone()).collect(),
+        tests: ended.mesh.tests() as u64,
+        rounds: ended.rounds,
+        typical: findings.typical,
+        loaded: findings.loaded,
+        bisection: findings.bisection,
+        bisection_pairs: findings.bisection_pairs,
+        skew_seconds: ended.skew.as_secs_f64(),
+        culprits: culprits.collect(),
+        rates: rates(hosts, ended),
+        lost: findings.lost.iter().map(name).collect(),
+        untested: findings.untested,
+        error,
+        ..MeshRecord::default()
+    }
+}
+
+fn rates(hosts: &[MeshHost], ended: &Ended) -> Vec<MeshRate> {
+    let known = ended.rates.iter().enumerate().filter_map(|(place, rate)| Some((place, (*rate)?)));
+    let rates = known.map(|(place, rate)| MeshRate {
+        from: hosts[place / hosts.len()].name.clone(),
+        to: hosts[place % hosts.len()].name.clone(),
+        rate,
+    });
+    rates.collect()
+}
+
+fn named(
+    hosts: &[MeshHost],
+    topology: Option<&Topology>,
+    ended: &Ended,
+    culprit: &Culprit,
+) -> MeshCulprit {
+    let name = |host: HostId| hosts[host as usize].name.clone();
+    let switch = |of: u32| {
+        let names = topology.map(Topology::switches).unwrap_or_default();
+        names.get(of as usize).cloned().unwrap_or_default()
+    };
+    let is_lossy = culprit.lossy * 2 > culprit.slow;
+    let (part, name, text, of) = match &culprit.part {
+        Part::Host(host) => (MeshPart::Host, name(*host), of_host(is_lossy), vec![*host]),
+        Part::Sender(host) => (MeshPart::Sender, name(*host), of_sender(is_lossy), vec![*host]),
+        Part::Receiver(host) => {
+            (MeshPart::Receiver, name(*host), of_receiver(is_lossy), vec![*host])
+        }
+        Part::Path(from, to) => {
+            let shown = format!("{} -> {}", name(*from), name(*to));
+            (MeshPart::Path, shown, PATH.to_owned(), vec![*from, *to])
+        }
+        Part::Shared(group) => {
+            let names: Vec<_> = group.iter().map(|host| name(*host)).collect();
+            (MeshPart::Shared, names.join(", "), SHARED.to_owned(), group.clone())
+        }
+        Part::Uplink(of) => (MeshPart::Uplink, switch(*of), UPLINK.to_owned(), Vec::new()),
+        Part::Spine(share) => {
+            let text =
+                format!("{:.0} % of the tests between switches are slow: {SPINE}", share * 100.0);
+            (MeshPart::Spine, "between switches".to_owned(), text, Vec::new())
+        }
+    };
+    MeshCulprit {
+        part,
+        name,
+        text,
+        rate_ratio: culprit.ratio,
+        confidence: culprit.confidence,
+        slow: culprit.slow,
+        tests: culprit.tests,
+        lossy: culprit.lossy,
+        evidence: evidence(hosts, ended, &of),
+    }
+}
+
+fn of_host(is_lossy: bool) -> String {
+    let text = "slow to send and to receive with all others";
+    if is_lossy {
+        format!("{text}, and segments are lost: its cable, or the port of its switch")
+    } else {
+        format!("{text}, without loss: its interface, the speed of its link, or its CPU")
+    }
+}
+
+fn of_sender(is_lossy: bool) -> String {
+    let text = "slow to send to all others";
+    if is_lossy {
+        format!(
+            "{text}, and segments are lost: its transmitter, its cable, or the switch's receiver"
+        )
+    } else {
+        format!("{text}, without loss: its CPU, its settings, or a shaper")
+    }
+}
+
+fn of_receiver(is_lossy: bool) -> String {
+    let text = "slow to receive from all others";
+    if is_lossy {
+        format!("{text}, and segments are lost: the port of its switch, its cable, or its queues")
+    } else {
+        format!("{text}, without loss: its CPU, or its settings")
+    }
+}
+
+/// What verdicts on tests of these hosts say of them.
+fn evidence(hosts: &[MeshHost], ended: &Ended, of: &[HostId]) -> Vec<String> {
+    let mut said: Vec<_> = ended.limits.iter().filter(|((host, _), _)| of.contains(host)).collect();
+    said.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    let shown = said.into_iter().take(MOST_EVIDENCE).map(|((host, rule), (count, text))| {
+        let name = &hosts[*host as usize].name;
+        let times = measurement::units::counted(u64::from(*count), "test");
+        format!("{name}: {text} ({rule}, {times})")
+    });
+    shown.collect()
+}
+
+const PATH: &str = "slow, while both hosts are fine with all others: the path between these two";
+const SHARED: &str = "slow only while both are tested, fine alone: they share a link or a port";
+const UPLINK: &str = "its hosts are fine among themselves, slow to others: its uplink";
+const SPINE: &str = "one of several links or switches above";
+const MOST_EVIDENCE: usize = 3;

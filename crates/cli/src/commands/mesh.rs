@@ -1,0 +1,202 @@
+//! `linerate mesh`.
+
+mod agent;
+mod hosts;
+mod store;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use analysis::mesh::{Design, Round, Stage, Topology};
+use anyhow::{Context, anyhow};
+use campaign::mesh::{
+    Agents, Channel, Coordinator, Ended, Engine, MeshHost, Observer, Srun, Ssh, Tested,
+};
+use linux::event::StopSignals;
+use measurement::record::RunError;
+use measurement::units::counted;
+use measurement::{BitRate, MeshPair, MeshRecord, json};
+use report::export::{Csv, Export, Json, JsonCompact, Table};
+use report::mesh;
+use session::SessionError;
+
+use crate::exit::UsageError;
+use crate::flags::MeshFlags;
+use crate::moving_line::MovingLine;
+use crate::{exit, output, terminal};
+
+pub(crate) use agent::run as agent;
+use store::Store;
+
+pub(crate) fn run(flags: &MeshFlags) -> anyhow::Result<ExitCode> {
+    let form = Form::of(flags)?;
+    let hosts = hosts::of(flags)?;
+    let topology = flags.topology.as_deref().map(|file| topology(file, &hosts)).transpose()?;
+    let store = flags.output.output.as_deref();
+    let store = store.map(|file| Store::open(file, flags.output.resume, &hosts)).transpose()?;
+    let seed = store.as_ref().map_or(SEED, |store| store.seed);
+    let mut design = Design::of(u32::try_from(hosts.len())?, topology.clone(), seed);
+    design.sample = flags.sample.or(design.sample);
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
+    let agents = Agents::new(channels(flags, &hosts));
+    let tested = Tested { time: flags.time, streams: flags.streams };
+    let mut progress = Progress::new(flags, &hosts, store);
+    let stored = progress.take_stored();
+    let coordinator = Coordinator::new(&hosts, design, tested, agents, stored);
+    let ended = coordinator.run(Some(&interrupts), &mut progress).map_err(|why| anyhow!(why))?;
+    drop(progress);
+    finish(flags, form, &hosts, topology.as_ref(), &ended)
+}
+
+fn topology(file: &Path, hosts: &[MeshHost]) -> anyhow::Result<Topology> {
+    let text = std::fs::read_to_string(file);
+    let text = text.with_context(|| format!("cannot read {}", file.display()))?;
+    let names: Vec<_> = hosts.iter().map(|host| host.name.clone()).collect();
+    let parsed = Topology::parse(&text, &names);
+    Ok(parsed.map_err(|why| UsageError(format!("{}: {why}", file.display())))?)
+}
+
+/// Starts an agent on each host.
+fn channels(flags: &MeshFlags, hosts: &[MeshHost]) -> Vec<std::io::Result<Channel>> {
+    let engine: Box<dyn Engine> = match &flags.via {
+        _ if flags.slurm => Box::new(Srun),
+        Some(via) => Box::new(via.clone()),
+        None => Box::new(Ssh::default()),
+    };
+    let is_ssh = !flags.slurm && flags.via.is_none();
+    let this = || {
+        let path = std::env::current_exe().ok().filter(|_| !is_ssh);
+        path.map_or_else(|| "linerate".to_owned(), |path| path.display().to_string())
+    };
+    let program = flags.program.clone().unwrap_or_else(this);
+    let words = [program, "mesh-agent".to_owned()];
+    hosts.iter().map(|host| Channel::start(&mut engine.command(host, &words))).collect()
+}
+
+/// In what form a mesh is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Csv,
+    Json,
+    Compact,
+}
+
+impl Form {
+    fn of(flags: &MeshFlags) -> Result<Self, UsageError> {
+        let Some(format) = flags.output.format.chosen() else { return Ok(Self::Text) };
+        match format.name() {
+            name if name == Table.name() => Ok(Self::Text),
+            name if name == Csv.name() => Ok(Self::Csv),
+            name if name == Json.name() => Ok(Self::Json),
+            name if name == JsonCompact.name() => Ok(Self::Compact),
+            name => Err(UsageError(format!(
+                "--format {name} cannot show a mesh: choose table, json or csv"
+            ))),
+        }
+    }
+}
+
+/// Shows how far a mesh is, and stores its pairs.
+struct Progress {
+    line: MovingLine,
+    store: Option<Store>,
+    pairs: usize,
+    round: String,
+}
+
+impl Progress {
+    fn new(flags: &MeshFlags, hosts: &[MeshHost], store: Option<Store>) -> Self {
+        let line = MovingLine::new(flags.output.quiet);
+        line.show(format!("starting linerate on {}", counted(hosts.len() as u64, "host")));
+        Self { line, store, pairs: 0, round: String::new() }
+    }
+
+    fn take_stored(&mut self) -> Vec<MeshPair> {
+        self.store.as_mut().map(|store| std::mem::take(&mut store.pairs)).unwrap_or_default()
+    }
+}
+
+impl Observer for Progress {
+    fn round(&mut self, round: &Round, ahead: usize) {
+        let why = match round.stage {
+            Stage::Survey => "survey",
+            Stage::Load => "all hosts at once",
+            Stage::Alone => "suspects alone",
+            Stage::Together => "suspects together",
+        };
+        let (number, all) = (round.number + 1, round.number as usize + 1 + ahead);
+        self.round = format!("round {number} of {all}, {why}");
+        self.line.show(format!("{}: {} pairs tested", self.round, self.pairs));
+    }
+
+    fn pair(&mut self, pair: &MeshPair) -> Result<(), String> {
+        self.pairs += 1;
+        self.line.show(format!("{}: {} pairs tested", self.round, self.pairs));
+        self.store.as_mut().map_or(Ok(()), |store| store.pair(pair))
+    }
+
+    fn lost(&mut self, host: &MeshHost, why: &str) -> Result<(), String> {
+        let said = format!("linerate: {} is lost: {why}", host.name);
+        // Standard error may be closed; the record names the host, too.
+        self.line.suspend(|| _ = writeln!(anstream::stderr(), "{said}"));
+        self.store.as_mut().map_or(Ok(()), |store| store.lost(&host.name, why))
+    }
+}
+
+/// Prints the record, and returns the exit code.
+fn finish(
+    flags: &MeshFlags,
+    form: Form,
+    hosts: &[MeshHost],
+    topology: Option<&Topology>,
+    ended: &Ended,
+) -> anyhow::Result<ExitCode> {
+    let error = ended.was_interrupted.then(|| interrupted(ended));
+    let tags = flags.output.tag.iter().cloned().collect();
+    let record = campaign::mesh::record(hosts, topology, ended, tags, error);
+    output::print_table(|out| match form {
+        Form::Text => mesh::write(&record, terminal::width(), out),
+        Form::Csv => mesh::grid(&record).write_csv(out),
+        Form::Json => json::write_indented(&record, out),
+        Form::Compact => {
+            json::write(&record, out)?;
+            writeln!(out)
+        }
+    })?;
+    if let Some(file) = &flags.output.html {
+        output::write_whole(file, |out| mesh::write_page(&record, out))?;
+    }
+    if let Some(error) = &record.error {
+        return Ok(exit::complain(error));
+    }
+    Ok(flags.expect.map_or(ExitCode::SUCCESS, |least| expected(&record, ended, least)))
+}
+
+fn interrupted(ended: &Ended) -> RunError {
+    let message = format!("interrupted after {}", counted(u64::from(ended.rounds), "round"));
+    RunError { message, ..exit::of_session(&SessionError::Interrupted) }
+}
+
+/// Says which pairs have less than is expected.
+fn expected(record: &MeshRecord, ended: &Ended, least: BitRate) -> ExitCode {
+    let slowest = ended.mesh.below(least);
+    if slowest.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    let name = |host: u32| record.hosts[host as usize].as_str();
+    let said = slowest.iter().take(MOST_SAID).map(|(from, to, rate)| {
+        format!("{rate} from {} to {}, {least} are expected", name(*from), name(*to))
+    });
+    let mut said: Vec<_> = said.collect();
+    if slowest.len() > MOST_SAID {
+        said.push(format!("{} more pairs are below {least}", slowest.len() - MOST_SAID));
+    }
+    exit::say_missed(&said);
+    ExitCode::from(exit::MISSED)
+}
+
+const MOST_SAID: usize = 10;
+/// Of choices at random: two runs with the same hosts test the same pairs.
+const SEED: u64 = 0x6d65_7368;

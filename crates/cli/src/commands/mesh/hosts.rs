@@ -1,0 +1,53 @@
+//! The hosts of a mesh: of a file, or of an allocation of Slurm.
+
+use std::process::Command;
+
+use anyhow::{Context, anyhow};
+use campaign::mesh::MeshHost;
+
+use crate::exit::UsageError;
+use crate::flags::MeshFlags;
+
+/// The hosts, in their order.
+pub(super) fn of(flags: &MeshFlags) -> anyhow::Result<Vec<MeshHost>> {
+    if flags.slurm {
+        return of_slurm();
+    }
+    let Some(file) = &flags.hosts else {
+        return Err(UsageError("--hosts is missing".to_owned()).into());
+    };
+    let text = std::fs::read_to_string(file);
+    let text = text.with_context(|| format!("cannot read {}", file.display()))?;
+    let parsed = MeshHost::parse(&text);
+    Ok(parsed.map_err(|why| UsageError(format!("{}: {why}", file.display())))?)
+}
+
+/// The nodes of this allocation, with the addresses that Slurm has for them.
+fn of_slurm() -> anyhow::Result<Vec<MeshHost>> {
+    let Ok(list) = std::env::var("SLURM_JOB_NODELIST") else {
+        let text = "this is no allocation of Slurm: type salloc -N8 linerate mesh --slurm";
+        return Err(UsageError(text.to_owned()).into());
+    };
+    let names = scontrol(&["show", "hostnames", &list])?;
+    let nodes = scontrol(&["--oneliner", "show", "nodes", &list])?;
+    let address = |name: &str| {
+        let is_of =
+            |line: &&str| line.split_whitespace().any(|word| word == format!("NodeName={name}"));
+        let line = nodes.lines().find(is_of)?;
+        line.split_whitespace().find_map(|word| word.strip_prefix("NodeAddr="))
+    };
+    let lines = names.lines().map(|name| format!("{name} {}\n", address(name).unwrap_or(name)));
+    MeshHost::parse(&lines.collect::<String>()).map_err(|why| anyhow!("the allocation: {why}"))
+}
+
+fn scontrol(words: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new("scontrol").args(words).output().context("cannot start scontrol")?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        return Err(anyhow!(
+            "scontrol failed: {}",
+            why.lines().next().unwrap_or("no reason given")
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

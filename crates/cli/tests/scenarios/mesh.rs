@@ -1,0 +1,174 @@
+//! Meshes of real hosts: network namespaces on one bridge, each link of which is shaped.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::shared::{Directory, Finished, Running, linerate, run, skip, until};
+
+/// Hosts in namespaces, named by ip-netns(8), at one bridge.
+struct Fabric {
+    directory: Directory,
+    tag: String,
+    hosts: u32,
+}
+
+impl Fabric {
+    /// None: this system does not let the test make namespaces.
+    fn new(name: &str, hosts: u32, megabits: u32) -> Option<Self> {
+        let tag = format!("mesh{}{name}", std::process::id());
+        let fabric = Self { directory: Directory::new(&tag), tag, hosts };
+        let bridge = fabric.name(0);
+        if !ip(&format!("netns add {bridge}")) {
+            return skip("no namespace can be made by ip-netns(8)");
+        }
+        assert!(ip(&format!("-n {bridge} link add br0 type bridge")));
+        assert!(ip(&format!("-n {bridge} link set br0 up")));
+        let mut lines = String::new();
+        for host in 1..=hosts {
+            let name = fabric.name(host);
+            for command in [
+                format!("netns add {name}"),
+                format!("-n {name} link set lo up"),
+                format!("-n {bridge} link add p{host} type veth peer name eth0 netns {name}"),
+                format!("-n {bridge} link set p{host} master br0 up"),
+                format!("-n {name} addr add 10.77.0.{host}/24 dev eth0"),
+                format!("-n {name} link set eth0 up"),
+            ] {
+                assert!(ip(&command), "ip {command}");
+            }
+            fabric.shape(host, megabits);
+            lines.extend([name.as_str(), " 10.77.0.", &host.to_string(), "\n"]);
+        }
+        fs::write(fabric.file("hosts"), lines).expect("a file");
+        Some(fabric)
+    }
+
+    fn name(&self, host: u32) -> String {
+        format!("{}-{host}", self.tag)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.file(name)
+    }
+
+    /// Limits what a host sends and receives.
+    fn shape(&self, host: u32, megabits: u32) {
+        let limit = format!("root tbf rate {megabits}mbit burst 256kb latency 50ms");
+        let (name, bridge) = (self.name(host), self.name(0));
+        for at in [
+            format!("{name} tc qdisc replace dev eth0"),
+            format!("{bridge} tc qdisc replace dev p{host}"),
+        ] {
+            assert!(ip(&format!("netns exec {at} {limit}")), "{at}");
+        }
+    }
+
+    fn mesh(&self, options: &str) -> Command {
+        let mut command = linerate(&format!("mesh --quiet -t 500ms {options}"));
+        command.arg("--hosts").arg(self.file("hosts")).args(["--via", "ip netns exec {host}"]);
+        command.env_remove("LINERATE_HOSTS");
+        command
+    }
+
+    fn record(&self, options: &str) -> Value {
+        let finished: Finished = run(self.mesh(&format!("--json {options}")));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        finished.json()
+    }
+}
+
+impl Drop for Fabric {
+    fn drop(&mut self) {
+        for host in 0..=self.hosts {
+            _ = ip(&format!("netns del {}", self.name(host)));
+        }
+    }
+}
+
+fn ip(arguments: &str) -> bool {
+    let output = Command::new("ip").args(arguments.split_whitespace()).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+fn parts(record: &Value) -> Vec<(&str, &str)> {
+    let culprits = record["culprits"].as_array().expect("culprits").iter();
+    culprits
+        .map(|culprit| {
+            (culprit["part"].as_str().expect("a kind"), culprit["name"].as_str().expect("a name"))
+        })
+        .collect()
+}
+
+#[test]
+fn a_slow_link_is_named_and_a_clean_fabric_is_not_blamed() {
+    let Some(fabric) = Fabric::new("slow", 4, 100) else { return };
+    let clean = fabric.record("");
+    assert_eq!(parts(&clean), [], "{clean:#}");
+    // A pair that something else on this machine slows down is tested again.
+    assert!(clean["tests"].as_u64() >= Some(12) && clean["rounds"].as_u64() >= Some(3));
+    assert_eq!(clean["rates"].as_array().map(Vec::len), Some(12));
+    fabric.shape(3, 50);
+    let slow = fabric.record("");
+    assert_eq!(parts(&slow), [("host", fabric.name(3).as_str())], "{slow:#}");
+    let missed = run(fabric.mesh("--expect 80M"));
+    assert_eq!(missed.code, Some(4), "{missed:?}");
+    assert!(missed.stderr.contains("80.00 Mbit/s are expected"), "{missed:?}");
+    missed.assert_prints(&["mesh of 4 hosts", "SLOW", "rows send, columns receive"]);
+}
+
+#[test]
+fn a_mesh_goes_on_after_an_interruption_and_tests_no_pair_twice() {
+    let Some(fabric) = Fabric::new("go", 4, 100) else { return };
+    let file = fabric.file("mesh.jsonl");
+    let option = format!("-o {}", file.display());
+    let lines = || fs::read_to_string(&file).unwrap_or_default();
+    let pairs = |text: &str| text.matches("\"event\":\"pair\"").count();
+    let running = Running::start(fabric.mesh(&option));
+    until("pair", || (pairs(&lines()) >= 2).then_some(()));
+    running.signal("INT");
+    let stopped = running.finish();
+    assert_eq!(stopped.code, Some(130), "{stopped:?}");
+    let before = lines();
+    assert!((2..6).contains(&pairs(&before)), "{before}");
+    let refused = run(fabric.mesh(&option));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let record = fabric.record(&format!("{option} --resume"));
+    assert!(record["tests"].as_u64() >= Some(12), "{record:#}");
+    let after = lines();
+    assert!(after.starts_with(&before), "{after}");
+    assert_eq!(after.matches("\"stage\":\"survey\"").count(), 6, "{after}");
+}
+
+#[test]
+fn a_host_that_does_not_answer_is_reported_and_the_others_go_on() {
+    let Some(fabric) = Fabric::new("dead", 3, 100) else { return };
+    let hosts = fs::read_to_string(fabric.file("hosts")).expect("a file");
+    fs::write(fabric.file("hosts"), hosts + "nonesuch 10.77.0.9\n").expect("a file");
+    let finished = run(fabric.mesh("--json"));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.stderr.contains("nonesuch is lost"), "{finished:?}");
+    let record = finished.json();
+    assert_eq!(record["lost"][0].as_str(), Some("nonesuch"), "{record:#}");
+    assert!(record["tests"].as_u64() >= Some(6), "{record:#}");
+    assert_eq!(record["untested"].as_u64(), Some(3), "{record:#}");
+}
+
+#[test]
+fn what_is_no_mesh_is_refused_in_a_sentence() {
+    let refused = |options: &str, words: &str| {
+        let finished = run(linerate(&format!("mesh {options}")));
+        assert_eq!(finished.code, Some(2), "{finished:?}");
+        assert!(finished.stderr.contains(words), "{finished:?}");
+    };
+    let directory = Directory::new("mesh-refused");
+    let file = directory.file("hosts");
+    fs::write(&file, "n1\n").expect("a file");
+    let hosts = format!("--hosts {}", file.display());
+    refused(&hosts, "a mesh takes two hosts or more");
+    refused(&format!("{hosts} --via true"), "{host}");
+    refused("--slurm", "no allocation of Slurm");
+    refused(&format!("{hosts} -t 1ms"), "choose between 500ms and 1h");
+}
