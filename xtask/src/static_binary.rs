@@ -37,7 +37,7 @@ impl Static {
         let workspace = Workspace::find()?;
         let target = Target::native().context("no static file is built for this architecture")?;
         packages::provide(target.needs())?;
-        if let Err(error) = build::provide_library(target) {
+        if let Err(error) = target.provide_library() {
             return Ok(format!("static: not run, since Rust's library cannot be had: {error:#}"));
         }
         let with_symbols = build::build(&workspace, target, Contents::Whole)?;
@@ -79,7 +79,7 @@ pub(crate) fn make(
     binary: &Path,
 ) -> Result<usize> {
     packages::provide(target.needs())?;
-    build::provide_library(target)?;
+    target.provide_library()?;
     let with_symbols = build::build(workspace, target, contents)?;
     build::strip(target, &with_symbols, binary)?;
     let passed = exercise::exercise(target, binary)?;
@@ -90,7 +90,7 @@ pub(crate) fn make(
 /// Builds for a target as tests are built: static, with checks of overflow, without authentication.
 pub(crate) fn checked(workspace: &Workspace, target: &Target) -> Result<PathBuf> {
     packages::provide(target.needs())?;
-    build::provide_library(target)?;
+    target.provide_library()?;
     build::build_checked(workspace, target)
 }
 

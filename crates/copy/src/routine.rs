@@ -262,11 +262,14 @@ mod tests {
         assert!(refused.to_string().ends_with("rep-movsb, non-temporal"), "{refused}");
     }
 
+    /// So many of the first have no instructions of their own.
+    const WITHOUT_INSTRUCTIONS: usize = 8;
+
     /// Those that Miri can run; it sees every access outside of either box.
     #[test]
     fn routines_without_instructions_of_their_own_stay_within_both_sides() {
         let lengths = [0, 1, 7, 8, 9, 16, 23, 31, 64, 71, 79, 160, 161];
-        for routine in &Routine::ALL[..8] {
+        for routine in &Routine::ALL[..WITHOUT_INSTRUCTIONS] {
             let copier = routine.copier().expect("of every processor");
             for alignments in 0..64 {
                 for length in lengths {
@@ -292,7 +295,9 @@ mod tests {
     fn places_that_overlap_are_refused() {
         let mut bytes = [1, 2, 3, 4, 5, 6, 7, 8];
         let start = bytes.as_mut_ptr();
-        for copier in Routine::available() {
+        // Miri knows no instructions of a processor.
+        let all = if cfg!(miri) { WITHOUT_INSTRUCTIONS } else { Routine::ALL.len() };
+        for copier in Routine::ALL[..all].iter().filter_map(|routine| routine.copier()) {
             for (to, from) in [(0, 3), (3, 0), (0, 0)] {
                 // SAFETY: four bytes from each place are in the array.
                 let copied = unsafe { copier.copy_between(start.add(to), start.add(from), 4) };

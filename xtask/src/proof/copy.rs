@@ -30,6 +30,8 @@ pub(super) fn run(under_test: &UnderTest) -> Result<String> {
     let libc = beside_libc(under_test)?;
     let mut cross = command::cargo(["test", "--package", "linerate-copy", "--test", TEST]);
     let aarch64 = target("aarch64")?;
+    packages::provide(aarch64.needs())?;
+    aarch64.provide_library()?;
     let variable = |name: &str| {
         format!("CARGO_TARGET_{}_{name}", aarch64.triple.to_uppercase().replace('-', "_"))
     };
@@ -68,6 +70,7 @@ pub(crate) fn short() -> Result<()> {
 fn without_program() -> Result<String> {
     packages::provide(&PROGRAMS)?;
     let cross = Cross { workspace: Workspace::find()?, target: target("riscv64")? };
+    cross.target.provide_library()?;
     let aligned = accesses::run(&cross)?;
     let cycles = cycles::run(&cross)?;
     published::show(&cycles);

@@ -34,7 +34,7 @@ fn generated(workspace: &Workspace, target: &Target, span: Duration) -> Result<C
     test.env("MARS_GENERATED_SECONDS", span.as_secs().to_string());
     let Some(runner) = target.runner() else { return Ok(test) };
     packages::provide(target.needs())?;
-    command::run(Command::new("rustup").args(["target", "add", target.triple]))?;
+    target.provide_library()?;
     let variable = |name: &str| {
         format!("CARGO_TARGET_{}_{name}", target.triple.to_uppercase().replace('-', "_"))
     };

@@ -39,11 +39,6 @@ impl Contents {
     }
 }
 
-/// Installs Rust's library for it.
-pub(super) fn provide_library(target: &Target) -> Result<()> {
-    command::run(Command::new("rustup").args(["target", "add", target.triple]))
-}
-
 /// Builds it with symbols.
 pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) -> Result<PathBuf> {
     let mut build = command::cargo(["rustc", "--package", "linerate", "--profile", PROFILE]);

@@ -1,10 +1,13 @@
 //! The machines that linerate is built for, and with which tools.
 
 use std::env::consts::ARCH;
+use std::process::Command;
 
+use anyhow::Result;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
+use crate::command;
 use crate::packages::Needed;
 
 /// A kind of machine.
@@ -33,6 +36,11 @@ impl Target {
     /// Whether this machine is such a one.
     pub(crate) fn is_native(&self) -> bool {
         self.name == ARCH
+    }
+
+    /// Installs Rust's library for it.
+    pub(crate) fn provide_library(&self) -> Result<()> {
+        command::run(Command::new("rustup").args(["target", "add", self.triple]))
     }
 
     /// The programs that build and run it.
