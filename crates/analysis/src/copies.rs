@@ -4,6 +4,7 @@
 use measurement::copies::{
     Cliff, CliffCause, CopyShare, CopySpeed, CoreCopies, KernelPath, RoutineSpeed,
 };
+use measurement::host::Pipeline;
 use measurement::{BitRate, Direction, Order, Role, TestRecord, Work};
 
 /// The places where copies become much slower: by any routine as source and destination differ in
@@ -119,8 +120,10 @@ fn share(
     })
 }
 
-/// Speed of the chosen routine where a jumbo frame and a small window are in the caches.
+/// Speed of the chosen routine where a jumbo frame and a small window are in the caches, on a core
+/// that waits for each load: one that executes out of order hides most of what a routine can save.
 fn chosen(core: &CoreCopies) -> Option<CopySpeed> {
+    core.pipeline.filter(|pipeline| *pipeline == Pipeline::InOrder)?;
     core.aligned(&core.choice.as_ref()?.routine, CACHED)
 }
 
@@ -156,12 +159,16 @@ fn difference(with: Option<CopySpeed>, without: Option<CopySpeed>) -> Option<Cop
     (seconds > 0.1 / with).then(|| CopySpeed::from_bytes_per_second(1.0 / seconds))
 }
 
-/// Copies of this host as a share of one CPU, by the profile in the record.
+/// Copies of this host as a share of one CPU, by the profile in the record, if it names any.
 fn profiled(record: &TestRecord, measured: BitRate) -> Option<f64> {
     let attributions = &record.judgement.as_ref()?.attributions;
     let here = attributions.iter().find(|one| one.host == Role::Here)?;
     let copies = here.work.iter().filter(|(work, _)| Work::is_copy(**work));
-    let nanos_per_kib = copies.map(|(_, cost)| cost.nanos_per_kib).sum::<Option<f64>>()?;
+    let nanos_per_kib = copies.map(|(_, cost)| cost.nanos_per_kib).collect::<Option<Vec<_>>>()?;
+    if nanos_per_kib.is_empty() {
+        return None;
+    }
+    let nanos_per_kib: f64 = nanos_per_kib.into_iter().sum();
     let kib_per_second = measured.bits_per_second() as f64 / 8.0 / 1024.0;
     Some(nanos_per_kib * kib_per_second / 1e9)
 }
@@ -219,6 +226,7 @@ mod tests {
                 speed("libc", 64 << 10, 0, 2.0),
                 speed("libc", 4 << 20, 0, 0.4),
             ],
+            pipeline: Some(Pipeline::InOrder),
             ..CoreCopies::default()
         }
     }
@@ -276,11 +284,14 @@ mod tests {
         });
         let mut record = crate::test_record::tcp();
         record.outcome.directions.retain(|one| one.direction == Direction::Send);
-        let explained = explained(&core, std::slice::from_ref(&record));
+        let explained = super::explained(&core, std::slice::from_ref(&record));
         let [share] = explained.as_slice() else { panic!("{explained:?}") };
         assert_eq!(share.at_most, BitRate::from_bits_per_second(1_900_000_000));
         let measured = share.measured.bits_per_second() as f64;
         assert!((share.of_cpu_ratio - measured / 1.9e9).abs() < 1e-9);
         assert!(share.with_routine.is_some_and(|rate| rate > share.measured));
+        core.pipeline = Some(Pipeline::OutOfOrder);
+        let out_of_order = super::explained(&core, &[record]);
+        assert!(out_of_order.iter().all(|share| share.with_routine.is_none()), "{out_of_order:?}");
     }
 }
