@@ -26,8 +26,8 @@
 //! - A [`Context`] has the MPUs. A workload that is added to it is *finished* until it is
 //!   scheduled, and may be scheduled again, without an allocation, whenever it has finished.
 //! - It stalls for the readiness of a descriptor, for a deadline, or for an object:
-//!   [`Barrier`], [`EventFlag`], [`Queue`], [`Semaphore`], a signal, the end of another
-//!   workload. Each wait has its own token, so that nothing that was meant for one wait can
+//!   [`Barrier`], [`EventFlag`], [`Mutex`], [`Queue`], [`Semaphore`], a signal, the end of
+//!   another workload. Each wait has its own token, so that nothing that was meant for one wait can
 //!   end another.
 //! - What has watched a descriptor, or was placed on an MPU, stays there: no stealing. All
 //!   else goes to whichever MPU is free; what a workload alone wakes goes on where that one
@@ -95,7 +95,9 @@ pub use {
     context::{Builder, Context, Workloads},
     handle::{Handle, Scheduling},
     mpu::Mpu,
-    object::{Barrier, Clearing, EntryQueue, EventFlag, Masking, Queue, QueueEntry, Semaphore},
+    object::{
+        Barrier, Clearing, EntryQueue, EventFlag, Masking, Mutex, Queue, QueueEntry, Semaphore,
+    },
     time::Time,
     waiter::Ticket,
     workload::{Ending, Module, Next, Placement, Priority, Wait, Workload},

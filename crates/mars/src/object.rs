@@ -4,19 +4,21 @@
 mod barrier;
 mod entry_queue;
 mod event_flag;
+mod mutex;
 mod queue;
 mod semaphore;
 
 pub use barrier::Barrier;
 pub use entry_queue::{EntryQueue, QueueEntry};
 pub use event_flag::{Clearing, EventFlag, Masking};
+pub use mutex::Mutex;
 pub use queue::Queue;
 pub use semaphore::Semaphore;
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use portable_atomic::AtomicUsize;
 
@@ -31,7 +33,7 @@ struct WaitList {
     shared: Arc<Shared>,
     /// Distinguishes its wake values from those of other objects.
     number: u32,
-    waiters: Mutex<VecDeque<Entry>>,
+    waiters: std::sync::Mutex<VecDeque<Entry>>,
     /// An upper bound of the number of waiters: a waker that reads zero takes no lock.
     length: AtomicUsize,
 }
@@ -51,7 +53,7 @@ impl WaitList {
             shared: Arc::clone(shared),
             // Below 2^31, as the wake_value's highest bit is taken.
             number: NUMBERS.fetch_add(1, Relaxed) & (u32::MAX >> 1),
-            waiters: Mutex::default(),
+            waiters: std::sync::Mutex::default(),
             length: AtomicUsize::new(0),
         }
     }
@@ -105,9 +107,16 @@ impl WaitList {
         u64::from(self.number) << 32 | u64::from(value)
     }
 
-    /// Wakes the first workload that still waits, with `wake_value`; false if none did.
+    /// Wakes the first workload that still waits, with `wake_value`; false if none did. To be called
+    /// after the object has changed.
     fn wake_one(&self, wake_value: u32) -> bool {
-        if self.is_empty() {
+        fence(SeqCst);
+        self.wake_one_in_order(wake_value)
+    }
+
+    /// As [`Self::wake_one`], of an object as in [`Self::is_empty_in_order`].
+    fn wake_one_in_order(&self, wake_value: u32) -> bool {
+        if self.is_empty_in_order() {
             return false;
         }
         let mut waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);

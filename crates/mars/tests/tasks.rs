@@ -94,6 +94,41 @@ fn more_tasks_than_mpus_meet_at_a_barrier() {
     assert!(tasks.iter().all(|task| task.wait() == finished(cycles * (cycles - 1) / 2)));
 }
 
+/// Tasks that hold it over a yield, tasks that take it often, and a thread of the host.
+#[test]
+fn a_mutex_excludes_and_everybody_gets_it() {
+    let context = context(2);
+    let mutex = Arc::new(linerate_mars::Mutex::new(&context));
+    let total = Arc::new(AtomicU32::new(0));
+    let add = |total: &AtomicU32| total.store(total.load(SeqCst) + 1, SeqCst);
+    let tasks: Vec<_> = (0..20)
+        .map(|number| {
+            let (mutex, total) = (Arc::clone(&mutex), Arc::clone(&total));
+            task(&context, move |task| {
+                for _ in 0..500 {
+                    task.block(|mpu| mutex.lock(mpu)).expect("a stack");
+                    let before = total.load(SeqCst);
+                    if number % 2 == 0 {
+                        task.yield_now().expect("a stack");
+                    }
+                    total.store(before + 1, SeqCst);
+                    mutex.unlock();
+                }
+                0
+            })
+        })
+        .collect();
+    tasks.iter().for_each(begin);
+    for _ in 0..500 {
+        assert!(mutex.lock_on_host(None));
+        add(&total);
+        mutex.unlock();
+    }
+    assert!(tasks.iter().all(|task| task.wait() == finished(0)));
+    assert_eq!(total.load(SeqCst), 21 * 500);
+    assert!(!mutex.is_locked() && !mutex.is_awaited());
+}
+
 #[test]
 fn a_semaphore_excludes_and_a_queue_keeps_the_order() {
     let context = context(2);

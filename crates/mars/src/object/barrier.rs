@@ -76,7 +76,7 @@ impl Barrier {
         if place == self.total {
             self.waiting.wake_all(0);
         }
-        self.changed.notify();
+        self.changed.notify_in_order();
     }
 
     /// Passes the barrier if all parties have arrived, without waiting. Returns false if some have
@@ -98,7 +98,7 @@ impl Barrier {
             self.left.store(0, SeqCst);
             self.arrived.store(0, SeqCst);
             self.early.wake_all(0);
-            self.changed.notify();
+            self.changed.notify_in_order();
         }
     }
 
@@ -113,7 +113,7 @@ impl Barrier {
         if self.try_notify() {
             return Ok(());
         }
-        let mut waiters = self.early.lock_list();
+        let mut waiters = self.early.lock_list_in_order();
         let Some(place) = self.arrive() else { return Err(waiters.join(mpu, 0)) };
         drop(waiters);
         self.tell(place);
@@ -133,7 +133,7 @@ impl Barrier {
         if self.try_wait() {
             return Ok(());
         }
-        let mut waiters = self.waiting.lock_list();
+        let mut waiters = self.waiting.lock_list_in_order();
         if !self.is_open() {
             return Err(waiters.join(mpu, 0));
         }

@@ -1,5 +1,7 @@
 //! A bounded queue between workloads, and between them and host threads.
 
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::fence;
 use std::time::Duration;
 
 use crossbeam_queue::ArrayQueue;
@@ -53,8 +55,14 @@ impl<T> Queue<T> {
     }
 
     fn pushed(&self) {
-        self.poppers.wake_one(0);
-        self.changed.notify();
+        self.tell(&self.poppers);
+    }
+
+    /// Wakes who waits for what has changed.
+    fn tell(&self, waiters: &WaitList) {
+        fence(SeqCst);
+        waiters.wake_one_in_order(0);
+        self.changed.notify_in_order();
     }
 
     /// Removes the oldest entry without waiting. `None`: the queue is empty.
@@ -65,8 +73,7 @@ impl<T> Queue<T> {
     }
 
     fn popped(&self) {
-        self.pushers.wake_one(0);
-        self.changed.notify();
+        self.tell(&self.pushers);
     }
 
     /// Removes all entries from the queue.

@@ -39,7 +39,7 @@ impl Semaphore {
     /// Takes one token without waiting. Returns false if no token is left, or if workloads already
     /// wait for one: they come first.
     pub fn try_acquire(&self) -> bool {
-        self.waiters.is_empty() && self.take()
+        self.waiters.is_empty_in_order() && self.take()
     }
 
     fn take(&self) -> bool {
@@ -57,7 +57,7 @@ impl Semaphore {
         if self.waiters.take_wake_value(mpu).is_some() || self.try_acquire() {
             return Ok(());
         }
-        let mut waiters = self.waiters.lock_list();
+        let mut waiters = self.waiters.lock_list_in_order();
         if waiters.is_first() && self.take() { Ok(()) } else { Err(waiters.join(mpu, 0)) }
     }
 
@@ -70,15 +70,15 @@ impl Semaphore {
     /// Returns one token to the semaphore: to the workload that has waited longest, if one waits.
     pub fn release(&self) {
         loop {
-            if self.waiters.wake_one(0) {
+            if self.waiters.wake_one_in_order(0) {
                 return;
             }
             self.tokens.fetch_add(1, SeqCst);
             // A workload may have begun to wait before the token was returned.
-            if self.waiters.is_empty() || !self.take() {
+            if self.waiters.is_empty_in_order() || !self.take() {
                 break;
             }
         }
-        self.changed.notify();
+        self.changed.notify_in_order();
     }
 }
