@@ -1,5 +1,6 @@
 //! What the runtime promises, measured beside a bare thread, tokio and rayon:
-//! `cargo xtask bench mars`. Rivals take turns within a row; each figure is a median.
+//! `cargo xtask bench mars`. Rivals take turns within a row; each figure is a median. Names of groups
+//! limit it to these: `cargo bench --bench comparison -p linerate-mars --features tasks -- tasks`.
 
 #![expect(clippy::print_stdout, reason = "it is what a bench is for")]
 #![expect(clippy::disallowed_methods, reason = "a bench measures time")]
@@ -21,12 +22,25 @@ fn main() {
         return;
     }
     println!("{:<44} {:>12}  {:>12}  kept", "", "measured", "target");
-    for measure in [switches::rows, spawns::rows, objects::rows, busy::rows, wakes::rows] {
-        measure(&mut |row| println!("{row}"));
+    let wanted: Vec<_> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    for (name, measure) in GROUPS {
+        if wanted.is_empty() || wanted.iter().any(|one| one == name) {
+            measure(&mut |row| println!("{row}"));
+        }
     }
-    #[cfg(feature = "tasks")]
-    tasks::rows(&mut |row| println!("{row}"));
 }
+
+type Measure = fn(Sink<'_>);
+
+const GROUPS: &[(&str, Measure)] = &[
+    ("switches", switches::rows),
+    ("spawns", spawns::rows),
+    ("objects", objects::rows),
+    ("busy", busy::rows),
+    ("wakes", wakes::rows),
+    #[cfg(feature = "tasks")]
+    ("tasks", tasks::rows),
+];
 
 /// Where rows go.
 type Sink<'a> = &'a mut dyn FnMut(Row);
