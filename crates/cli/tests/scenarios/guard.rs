@@ -88,6 +88,16 @@ fn tests_share_the_rate_of_the_server_and_of_their_prefix() {
 }
 
 #[test]
+fn one_address_leaves_rate_to_others_however_many_tests_it_runs() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-total-rate 32M");
+    let greedy = [(); 4].map(|()| under_way(&server, "--tcp --send -t 8s --json --bind 127.0.0.2"));
+    let other = json(&server, "--tcp --send -t 300ms --bind 127.0.0.3");
+    let asked = &other["outcome"]["directions"][0]["asked_bits_per_second"];
+    assert_eq!(asked, 4_500_000, "half of what the other address leaves");
+    drop(greedy);
+}
+
+#[test]
 fn a_server_lists_its_tests() {
     let server = Server::start_with("--bind 127.0.0.1 --max-total-rate 40M");
     let port = server.address.port();

@@ -1,5 +1,9 @@
 //! The rate that all tests of a server may have together, and those of a prefix: each test is
 //! granted a part when it begins, and gives it back when it ends.
+//!
+//! A test that runs keeps its part, so that some of the rate is held back for addresses that come
+//! later. Addresses that test again and again come to have equal parts, but for those that ask for
+//! less (dynamic thresholds, as switches share a buffer, and max-min fair).
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use measurement::BitRate;
 
 use super::access::IpPrefix;
+use super::client_prefix::ClientPrefix;
 
 /// Limits on the rate of all tests of a server together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +39,14 @@ struct Granted {
     tests: BTreeMap<u64, (IpAddr, BitRate)>,
 }
 
+/// What is granted under one limit, in bit/s.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    /// To the address of the client that asks.
+    own: u64,
+    others: u64,
+}
+
 /// The part of one test, given back when dropped.
 #[derive(Debug)]
 pub(crate) struct Grant {
@@ -57,8 +70,8 @@ impl RateShares {
         self.most.total.is_none() && self.most.by_prefix.is_empty()
     }
 
-    /// Grants a test of `client` its part: what it `asked` for, but at most half of what the others
-    /// leave of each limit, or all of it if no further test may run. None: no limit holds for it.
+    /// Grants a test of `client` its part: what it `asked` for, but no more than its address may
+    /// have of each limit. None: no limit holds for it.
     pub(crate) fn grant(
         self: &Arc<Self>,
         client: IpAddr,
@@ -67,10 +80,12 @@ impl RateShares {
         let mut granted = self.lock();
         let is_last = granted.tests.len() + 1 >= self.places;
         let limits = self.limits_of(client).map(|(of, most)| {
-            let taken = granted.of(|address| of.is_none_or(|prefix| prefix.contains(address)));
-            let left = most.bits_per_second().saturating_sub(taken);
-            let part = if is_last { left } else { left / 2 };
-            (part >= (most.bits_per_second() / LEAST_PART).max(1)).then_some(part)
+            let most = most.bits_per_second();
+            let taken = granted.under(of, client);
+            let fair = taken.part(most);
+            let share = most / u64::try_from(self.places.max(1)).unwrap_or(u64::MAX);
+            let part = if is_last { taken.left(most).min(fair.max(share)) } else { fair };
+            (part >= (most / LEAST_PART).max(1)).then_some(part)
         });
         let parts: Option<Vec<u64>> = limits.collect();
         let Some(part) = parts.ok_or(NothingLeft)?.into_iter().min() else { return Ok(None) };
@@ -97,10 +112,43 @@ impl RateShares {
 }
 
 impl Granted {
-    /// What is granted to the tests of the clients of which `is_meant` holds, in bit/s.
-    fn of(&self, is_meant: impl Fn(IpAddr) -> bool) -> u64 {
-        let meant = self.tests.values().filter(|(client, _)| is_meant(*client));
-        meant.map(|(_, rate)| rate.bits_per_second()).sum()
+    /// What is granted under the limit of that prefix (none: of all) to the address of `client`,
+    /// and to others.
+    fn under(&self, of: Option<IpPrefix>, client: IpAddr) -> Taken {
+        let own = ClientPrefix::containing(client);
+        let mut taken = Taken::default();
+        for (address, rate) in self.tests.values() {
+            if of.is_none_or(|prefix| prefix.contains(*address)) {
+                let is_own = ClientPrefix::containing(*address) == own;
+                let side = if is_own { &mut taken.own } else { &mut taken.others };
+                *side = side.saturating_add(rate.bits_per_second());
+            }
+        }
+        taken
+    }
+}
+
+impl Taken {
+    const fn left(self, most: u64) -> u64 {
+        most.saturating_sub(self.others).saturating_sub(self.own)
+    }
+
+    /// What the next test of the address may have: the first one half of what others leave, and
+    /// each further one half of what its address may have besides.
+    const fn part(self, most: u64) -> u64 {
+        match self.own {
+            0 => self.left(most) / 2,
+            own => self.of_address(most).saturating_sub(own) / 2,
+        }
+    }
+
+    /// What the address may have: as much as it leaves to those that come later or, while there
+    /// are no others, three quarters.
+    const fn of_address(self, most: u64) -> u64 {
+        match self.others {
+            0 => most - most / 4,
+            others => most.saturating_sub(others) / 2,
+        }
     }
 }
 
@@ -147,29 +195,75 @@ mod tests {
         grant.map(|grant| grant.rate().bits_per_second())
     }
 
-    #[test]
-    fn each_test_gets_half_of_what_the_others_leave_and_never_more_than_all() {
-        let shares = shares(100, &[]);
-        let mut held = Vec::new();
-        while let Ok(grant) = shares.grant(client(1), None) {
-            held.push(grant.expect("there is a limit"));
+    /// Tests of one address, until it gets no more; their rates.
+    fn all_of(shares: &Arc<RateShares>, client: IpAddr, held: &mut Vec<Grant>) -> Vec<u64> {
+        let mut rates = Vec::new();
+        while let Ok(grant) = shares.grant(client, None) {
+            rates.extend(granted(grant.as_ref()));
+            held.extend(grant);
         }
-        let rates: Vec<_> = held.iter().map(|grant| grant.rate().bits_per_second()).collect();
-        assert_eq!(rates[..3], [ALL / 2, ALL / 4, ALL / 8]);
-        assert!(rates.iter().sum::<u64>() <= ALL && rates.len() == 10, "{rates:?}");
-        held.remove(0);
-        assert!(shares.grant(client(2), None).is_ok(), "its part was given back");
+        rates
     }
 
     #[test]
-    fn the_last_place_gets_all_that_is_left_and_who_asks_for_less_gets_less() {
+    fn one_address_leaves_a_quarter_to_others_however_many_tests_it_begins() {
+        let shares = shares(256, &[]);
+        let mut held = Vec::new();
+        let rates = all_of(&shares, client(1), &mut held);
+        assert_eq!(rates[..3], [ALL / 2, ALL / 8, ALL / 16]);
+        let first: u64 = rates.iter().sum();
+        assert!(first <= ALL / 4 * 3, "{rates:?}");
+        let second: u64 = all_of(&shares, client(2), &mut held).iter().sum();
+        assert!((ALL / 8..=ALL / 7).contains(&second), "{second}");
+        held.clear();
+        assert!(granted(shares.grant(client(2), None).expect("left").as_ref()) == Some(ALL / 2));
+    }
+
+    #[test]
+    fn addresses_that_test_again_and_again_come_to_have_equal_parts() {
+        let shares = shares(256, &[]);
+        let v6 = |host: u16| IpAddr::from([0x2001, 0xdb8, 0, 7, 0, 0, 0, host]);
+        let mut first = Vec::new();
+        all_of(&shares, v6(1), &mut first);
+        let mut second = shares.grant(client(2), None).expect("left");
+        for host in 2..20 {
+            // Of its /64 it takes another address each time, and all that it gets.
+            first.clear();
+            all_of(&shares, v6(host), &mut first);
+            drop(second.take());
+            second = shares.grant(client(2), None).expect("left");
+        }
+        let of_first: u64 = first.iter().map(|grant| grant.rate().bits_per_second()).sum();
+        let of_second = granted(second.as_ref()).expect("a limit");
+        assert!(of_first.abs_diff(ALL / 3) < ALL / 100, "{of_first}");
+        assert!(of_second.abs_diff(ALL / 3) < ALL / 100, "{of_second}");
+    }
+
+    #[test]
+    fn who_asks_for_less_leaves_the_rest_to_others() {
+        let shares = shares(256, &[]);
+        let modest = shares.grant(client(1), Some(rate(1_000))).expect("left");
+        assert_eq!(granted(modest.as_ref()), Some(1_000));
+        let other = shares.grant(client(2), None).expect("left");
+        assert_eq!(granted(other.as_ref()), Some((ALL - 1_000) / 2));
+    }
+
+    #[test]
+    fn the_last_place_gets_its_part_of_all_and_a_single_place_all() {
         let alone = shares(1, &[]);
         assert_eq!(granted(alone.grant(client(1), None).expect("left").as_ref()), Some(ALL));
         let two = shares(2, &[]);
-        let first = two.grant(client(1), Some(rate(1_000_000))).expect("left");
-        assert_eq!(granted(first.as_ref()), Some(1_000_000));
+        let first = two.grant(client(1), None).expect("left");
+        assert_eq!(granted(first.as_ref()), Some(ALL / 2));
         let second = two.grant(client(2), None).expect("left");
-        assert_eq!(granted(second.as_ref()), Some(ALL - 1_000_000));
+        assert_eq!(granted(second.as_ref()), Some(ALL / 2));
+        drop((first, second));
+        let modest = two.grant(client(1), Some(rate(ALL / 100))).expect("left");
+        let second = two.grant(client(1), None).expect("left");
+        assert_eq!(granted(second.as_ref()), Some(ALL / 2));
+        drop(modest);
+        let other = two.grant(client(2), None).expect("left");
+        assert_eq!(granted(other.as_ref()), Some(ALL / 2), "one address has not all of it");
     }
 
     #[test]
