@@ -25,6 +25,9 @@ use crate::tuning::{Nonce, SharedKey};
 /// The first bytes of a connection, as long as a cookie and none of an iperf3: it has blanks.
 pub const GREETING: [u8; Cookie::LENGTH] = *b"linerate keyed, version 1           \0";
 
+/// Answer of a server with a key to [`GREETING`] while it takes no further client.
+pub const BUSY: u8 = 2;
+
 /// Whether the first bytes of a connection are [`GREETING`].
 pub fn is_greeting(cookie: &Cookie) -> bool {
     *cookie.as_bytes() == GREETING
@@ -33,6 +36,9 @@ pub fn is_greeting(cookie: &Cookie) -> bool {
 /// Reason for which a connection with a key is closed. Its text is a clause about the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyedError {
+    /// The server takes no further client now.
+    #[error("it is busy: try again in a second")]
+    Busy,
     /// The server has no key.
     #[error("it has no key: start it with --key FILE, or leave --key out here")]
     NoKey,
@@ -70,8 +76,10 @@ impl KeyedClient {
         self.input.extend_from_slice(bytes);
         loop {
             let Some((first, rest)) = self.input.split_first() else { return Ok(None) };
-            if *first != GO_ON {
-                return Err(self.closed());
+            match *first {
+                GO_ON => {}
+                BUSY if self.host.is_none() => return Err(KeyedError::Busy),
+                _ => return Err(self.closed()),
             }
             let Some(theirs) = rest.first_chunk::<CODE>().copied() else { return Ok(None) };
             self.input.drain(..=CODE);

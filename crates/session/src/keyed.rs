@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use linux::event::StopSignals;
 use linux::poll::{PollFd, wait};
+use protocol::iperf3::ProtocolError;
 use protocol::keyed::{KeyedClient, KeyedError, Seal};
 use protocol::tuning::SharedKey;
 
@@ -17,7 +18,8 @@ use crate::error::SessionError;
 /// it proved by the server.
 ///
 /// # Errors
-/// [`SessionError::Keyed`] if the server has no key or another one, [`SessionError::Interrupted`].
+/// [`SessionError::Keyed`] if the server has no key or another one, [`ProtocolError::Busy`],
+/// [`SessionError::Interrupted`].
 pub(crate) fn prove(
     mut socket: &TcpStream,
     to: SocketAddr,
@@ -27,7 +29,10 @@ pub(crate) fn prove(
     let nonce = linux::entropy::random().map_err(SessionError::system("random bytes"))?;
     let mut machine = KeyedClient::new(key, nonce);
     let until = clock.now().after(LIMIT);
-    let failed = |why| SessionError::Keyed { to, why };
+    let failed = |why| match why {
+        KeyedError::Busy => SessionError::Protocol { peer: to, error: ProtocolError::Busy },
+        why => SessionError::Keyed { to, why },
+    };
     loop {
         // What is sent has a hundred bytes, for which an idle connection has room.
         if socket.write_all(&machine.take_output()).is_err() {

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::{
-    Directory, Running, Server, client, json, linerate, list, plain_iperf3, run, test, under_way,
-    unprivileged,
+    Directory, Running, Server, client, json, linerate, list, plain_iperf3, run, test,
+    under_way, unprivileged,
 };
 
 #[test]
@@ -175,6 +175,18 @@ fn a_server_with_a_key_serves_those_who_have_it_and_nobody_else() {
     let key = std::fs::read_to_string(&own).expect("a key");
     let log: String = server.running.lines_from(0).iter().map(|line| line.text.clone()).collect();
     assert!(log.contains("TCP send") && !log.contains(key.trim()), "{log}");
+}
+
+#[test]
+fn a_client_with_a_key_counts_once_among_the_starts_of_its_address() {
+    let directory = Directory::new("key-starts");
+    let file = directory.file("lab.key").display().to_string();
+    run(linerate(&format!("key new {file}"))).assert_success();
+    let server = Server::start_with(&format!("--bind 127.0.0.1 --max-starts 1 --key {file}"));
+    let row = format!("--tcp --send -n 1K --connect-timeout 1s --key {file}");
+    test(&server, &row).assert_ran_to_its_end();
+    let refused = (0..4).map(|_| test(&server, &row)).find(|one| !one.ran_to_its_end());
+    refused.expect("four in a second").assert_refusal(5, &["the server is busy"]);
 }
 
 #[test]

@@ -60,6 +60,8 @@ fn whoever_has_another_key_or_none_is_found_out_by_either_end() {
         let mut client = KeyedClient::new(&key("a"), [1; CODE]);
         assert_eq!(client.receive(&[first]).err(), Some(KeyedError::NoKey), "an iperf3");
     }
+    let mut client = KeyedClient::new(&key("a"), [1; CODE]);
+    assert_eq!(client.receive(&[BUSY]).err(), Some(KeyedError::Busy));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What becomes of a connection: a stream of a test, a new test, or a refusal.
 
+use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{SendError, sync_channel};
@@ -93,8 +94,7 @@ impl Acceptor {
             return Some(connection);
         }
         self.refuse(from, Refusal::Denied);
-        let now = self.context.clock.now();
-        if !self.start_rate.admits(ClientPrefix::containing(from.ip()), now) {
+        if self.counts_start(from).is_some() {
             return None;
         }
         connection.denied(Arc::clone(&self.context.clock))
@@ -178,21 +178,22 @@ impl Acceptor {
         named.asked(from, Arc::clone(&self.context.clock))
     }
 
-    /// A client that has a key is asked to prove it, unless it comes too often.
+    /// A client that has a key is asked to prove it, unless it comes too often: a start is counted
+    /// here, before the work, and not again when the key is proved.
     fn asked_for_proof(
         &mut self,
         named: Named,
         from: SocketAddr,
         key: &SharedKey,
     ) -> Option<PendingConnection> {
-        let now = self.context.clock.now();
-        if !self.start_rate.admits(ClientPrefix::containing(from.ip()), now) {
-            self.refuse(from, Refusal::RateLimited);
-            send_away(&named.socket);
+        if let Some(why) = self.counts_start(from) {
+            self.refuse(from, why);
+            // One byte fits an empty buffer; a client that is gone needs no answer.
+            _ = { &named.socket }.write(&[keyed::BUSY]);
             return None;
         }
         linux::tcp::prepare_control(&named.socket, &self.options.session.keepalive).ok()?;
-        named.proving(from, key, now)
+        named.proving(from, key, self.context.clock.now())
     }
 
     /// A client that has the key is a new one; streams have no key.
@@ -205,7 +206,8 @@ impl Acceptor {
     ) -> Option<PendingConnection> {
         let clock = Arc::clone(&self.context.clock);
         let mut connection = PendingConnection::keyed((socket, cookie, seal), from, clock);
-        if let Some(why) = self.objection(&cookie, from) {
+        let objection = self.objection_to_any(&cookie);
+        if let Some(why) = objection.or_else(|| self.context.registry.objection(from.ip())) {
             self.refuse(from, why);
             self.note_stranger(false);
             connection = connection.busy(self.context.clock.now())?;
@@ -218,16 +220,14 @@ impl Acceptor {
         if number.is_some() {
             self.forget(&named.socket);
         }
-        let client = ClientPrefix::containing(from.ip());
-        let relay = self.options.tuning.as_ref().ok_or(Refusal::UnknownProtocol);
         let refused = if self.stops_at.is_some() {
             Err((named.socket, Refusal::Stopping))
-        } else if !self.start_rate.admits(client, self.context.clock.now()) {
-            Err((named.socket, Refusal::RateLimited))
+        } else if let Some(why) = self.counts_start(from) {
+            Err((named.socket, why))
         } else {
-            match relay {
-                Ok(relay) => relay.admit(named.socket, canonical(from)),
-                Err(why) => Err((named.socket, why)),
+            match &self.options.tuning {
+                Some(relay) => relay.admit(named.socket, canonical(from)),
+                None => Err((named.socket, Refusal::UnknownProtocol)),
             }
         };
         if let Err((socket, why)) = refused {
@@ -238,16 +238,27 @@ impl Acceptor {
 
     /// Why a new client is not even asked for its parameters.
     fn objection(&mut self, cookie: &Cookie, from: SocketAddr) -> Option<Refusal> {
-        let client = ClientPrefix::containing(from.ip());
+        self.objection_to_any(cookie)
+            .or_else(|| self.counts_start(from))
+            .or_else(|| self.context.registry.objection(from.ip()))
+    }
+
+    /// Why no client that comes with this cookie has a test, whatever its address.
+    fn objection_to_any(&self, cookie: &Cookie) -> Option<Refusal> {
         if !cookie.is_plausible() {
             Some(Refusal::UnknownProtocol)
         } else if self.stops_at.is_some() {
             Some(Refusal::Stopping)
-        } else if !self.start_rate.admits(client, self.context.clock.now()) {
-            Some(Refusal::RateLimited)
         } else {
-            self.context.registry.objection(from.ip())
+            None
         }
+    }
+
+    /// Counts a start of that address, and tells if there were too many (`--max-starts`).
+    fn counts_start(&mut self, from: SocketAddr) -> Option<Refusal> {
+        let client = ClientPrefix::containing(from.ip());
+        let is_admitted = self.start_rate.admits(client, self.context.clock.now());
+        (!is_admitted).then_some(Refusal::RateLimited)
     }
 
     /// Takes the test in and gives it a thread of its own, or sends the client away.
