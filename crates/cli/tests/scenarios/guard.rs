@@ -1,6 +1,9 @@
 //! A server that faces strangers: who is answered, what all clients have together, and what a
 //! server tells of them.
 
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -133,6 +136,28 @@ fn a_server_tells_its_tests_only_to_root_and_its_user() {
     }
     let none = run(linerate("serve status --port 1"));
     none.assert_refusal(1, &["no linerate serve runs on port 1"]);
+}
+
+#[test]
+fn a_socket_that_another_user_has_or_that_is_silent_does_not_fail_the_list() {
+    let server = Server::start_with("--bind 127.0.0.1");
+    let port = server.address.port();
+    let silent = SocketAddr::from_abstract_name(format!("linerate/serve/127.0.0.9:{port}"));
+    let silent = UnixListener::bind_addr(&silent.expect("a name")).expect("bound");
+    let other = unprivileged(&format!("serve --verbose --bind 127.0.0.8 --port {port}"));
+    let other = other.map(Server::spawn);
+    let listed = run(linerate(&format!("serve status --port {port}")));
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+    assert!(listed.stdout.contains(&format!("127.0.0.1:{port}: 0 tests")), "{listed:?}");
+    let note = format!("cannot ask the server at 127.0.0.9:{port}: timed out\n");
+    assert!(listed.stderr.contains(&note), "{listed:?}");
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0);
+    if other.is_some() && is_root {
+        let note = format!("user 65534 has the socket of the server at 127.0.0.8:{port}: ");
+        assert!(listed.stderr.contains(&note), "{listed:?}");
+        assert!(!listed.stdout.contains("127.0.0.8"), "{listed:?}");
+    }
+    drop(silent);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! `linerate serve status`, and the socket at which a server answers it: a Unix socket with an
 //! abstract address (unix(7)), which needs no file and is gone with the server.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use anyhow::anyhow;
@@ -15,6 +16,7 @@ use linux::privileges::user_id;
 use measurement::json;
 use measurement::server_status::ServerStatus;
 use session::server::StatusBoard;
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::flags::StatusFlags;
 use crate::{output, terminal};
@@ -76,7 +78,14 @@ pub(super) fn run(flags: &StatusFlags) -> anyhow::Result<ExitCode> {
             None => anyhow!("no linerate serve runs on this host: type linerate serve"),
         });
     }
-    let servers = names.iter().map(|name| ask(name)).collect::<anyhow::Result<Vec<_>>>()?;
+    let (servers, mut silent): (Vec<_>, Vec<_>) =
+        names.iter().map(|name| ask(name)).partition(Result::is_ok);
+    let servers: Vec<ServerStatus> = servers.into_iter().flatten().collect();
+    let failed = if servers.is_empty() { silent.pop() } else { None };
+    tell(silent.into_iter().filter_map(Result::err).collect());
+    if let Some(Err(why)) = failed {
+        return Err(why);
+    }
     let mut text = Vec::new();
     if flags.json {
         report::status::write_json(&servers, &mut text)?;
@@ -87,25 +96,74 @@ pub(super) fn run(flags: &StatusFlags) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks the server with this address of its socket.
+/// Says which sockets have no answer; whoever runs programs on this host can make any number.
+fn tell(silent: Vec<anyhow::Error>) {
+    let more = silent.len().saturating_sub(MOST_NOTES);
+    for why in silent.into_iter().take(MOST_NOTES) {
+        _ = writeln!(anstream::stderr(), "linerate: {why}");
+    }
+    if more > 0 {
+        _ = writeln!(anstream::stderr(), "linerate: {more} more have no answer");
+    }
+}
+
+/// Asks the server with this address of its socket, unless another user has the socket: every program
+/// may take such a name, and is then what answers.
 fn ask(name: &str) -> anyhow::Result<ServerStatus> {
     let server = name.strip_prefix(NAME).unwrap_or(name);
     let failed = |error: io::Error| {
         let why = session::reason(&error);
         anyhow!("cannot ask the server at {server}: {why}")
     };
-    let address = UnixAddress::from_abstract_name(name).map_err(failed)?;
-    let stream = UnixStream::connect_addr(&address).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    let mut text = String::new();
-    stream.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?;
+    let mut stream = connect(name).map_err(failed)?;
+    let owner = linux::privileges::peer_user_id(&stream).map_err(failed)?;
+    if owner != ROOT && owner != user_id() {
+        return Err(anyhow!(
+            "user {owner} has the socket of the server at {server}: to ask it, type sudo -u \
+             '#{owner}' linerate serve status"
+        ));
+    }
+    let text = read_until(&mut stream, Instant::now() + PATIENCE).map_err(failed)?;
     if text.is_empty() {
         return Err(anyhow!(
             "the server at {server} answers only root and the user who started it: type sudo \
              linerate serve status"
         ));
     }
-    json::read(&text).map_err(|_| anyhow!("the server at {server} is of another version"))
+    let status = str::from_utf8(&text).ok().and_then(|text| json::read(text).ok());
+    status.ok_or_else(|| anyhow!("the server at {server} is of another version"))
+}
+
+/// Connects, and does not wait for one that has too many askers (`EAGAIN`, connect(2)).
+fn connect(name: &str) -> io::Result<UnixStream> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    socket.connect(&SockAddr::unix(format!("\0{name}"))?)?;
+    socket.set_nonblocking(false)?;
+    Ok(OwnedFd::from(socket).into())
+}
+
+/// All of an answer, which ends in time and is no longer than the largest.
+fn read_until(stream: &mut UnixStream, until: Instant) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut part = [0; 4096];
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut part) {
+            Ok(0) => return Ok(text),
+            Ok(length) => text.extend_from_slice(&part[..length]),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+            Err(error) => return Err(error),
+        }
+        if text.len() > MOST_BYTES {
+            return Err(io::Error::other("its answer is too long"));
+        }
+    }
 }
 
 /// The addresses of servers' sockets in the text of `/proc/net/unix` (proc(5)), each once: of all
@@ -130,12 +188,14 @@ fn names(sockets: &str, port: Option<u16>) -> Vec<String> {
 const NAME: &str = "linerate/serve/";
 const SOCKETS: &str = "/proc/net/unix";
 const ROOT: u32 = 0;
-/// For an answer to be made, and to be read.
+/// For an answer to be made and read, the whole of it.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// After an error of accept(2).
 const PAUSE: Duration = Duration::from_millis(100);
 /// More than the largest answer: of 512 tests.
-const MOST_BYTES: u64 = 1 << 20;
+const MOST_BYTES: usize = 1 << 20;
+/// Sockets without an answer that are named one by one.
+const MOST_NOTES: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -154,5 +214,27 @@ mod tests {
         assert_eq!(names(&sockets, None), both);
         assert_eq!(names(&sockets, Some(5300)), both[..1]);
         assert!(names(&sockets, Some(1)).is_empty() && names("", None).is_empty());
+    }
+
+    #[test]
+    fn an_answer_that_does_not_end_is_cut_off_by_time_and_by_size() {
+        let answer = |what: fn(UnixStream), patience| {
+            let (mut near, far) = UnixStream::pair().expect("a pair");
+            let writer = thread::spawn(move || what(far));
+            let read = read_until(&mut near, Instant::now() + patience);
+            drop(near);
+            writer.join().expect("it ends with its reader");
+            read.map(|text| text.len()).map_err(|error| session::reason(&error))
+        };
+        let trickle = |mut far: UnixStream| {
+            while far.write_all(b" ").is_ok() {
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let flood = |mut far: UnixStream| while far.write_all(&[b' '; 1 << 16]).is_ok() {};
+        let word = |mut far: UnixStream| far.write_all(b"{}").expect("written");
+        assert_eq!(answer(trickle, Duration::from_millis(100)), Err("timed out".to_owned()));
+        assert_eq!(answer(flood, PATIENCE), Err("its answer is too long".to_owned()));
+        assert_eq!(answer(word, PATIENCE), Ok(2));
     }
 }
