@@ -1,11 +1,13 @@
 //! The file of a key that two hosts share: for tests, or for a host that another one tunes.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use session::tuning::SharedKey;
+
+use crate::whole_file::{self, Readers};
 
 /// Reads a key that nobody but its owner can read.
 ///
@@ -42,17 +44,12 @@ pub(crate) fn make() -> std::io::Result<String> {
     Ok(random.map(|byte| format!("{byte:02x}")).concat() + "\n")
 }
 
-/// Writes the text of a key to a new file that only its owner can read.
+/// Writes the text of a key to a new file that only its owner can read, whole or not at all.
 ///
 /// # Errors
 /// A sentence without a full stop.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
-    let mut options = File::options();
-    let file = options.write(true).create_new(true).mode(FOR_OWNER).open(path);
-    let written = file.and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
+    let written = whole_file::create(path, Readers::Owner, |out| out.write_all(text.as_bytes()));
     written.map_err(|error| {
         let shown = path.display();
         let hint = match error.kind() {
@@ -65,8 +62,6 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
 
 /// The bits of group and others (chmod(2)).
 const FOR_OTHERS: u32 = 0o077;
-/// Only the owner reads and writes (chmod(2)).
-const FOR_OWNER: u32 = 0o600;
 /// More than any key has.
 const MOST: u64 = 4096;
 

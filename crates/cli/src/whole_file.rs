@@ -33,24 +33,40 @@ pub(crate) fn replace(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<Identity> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let draft = Draft::create(&target, readers)?;
-    let mut buffered = BufWriter::new(&draft.file);
-    write(&mut buffered)?;
-    buffered.flush()?;
-    drop(buffered);
-    draft.file.sync_all()?;
+    let draft = Draft::create(&target, readers, known(&target))?;
+    draft.fill(write)?;
     let identity = identity(&draft.file.metadata()?);
     fs::rename(&draft.path, &target)?;
     Ok(identity)
 }
 
+/// Writes a file by `write` that is not there yet, when all of it is on the disk. What has the name
+/// stays as it is, also if it came meanwhile (`EEXIST`, link(2)).
+pub(crate) fn create(
+    path: &Path,
+    readers: Readers,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Err(ErrorKind::AlreadyExists.into());
+    }
+    let draft = Draft::create(path, readers, None)?;
+    draft.fill(write)?;
+    fs::hard_link(&draft.path, path)
+}
+
+/// The file that is there already.
+fn known(target: &Path) -> Option<Metadata> {
+    fs::metadata(target).ok().filter(Metadata::is_file)
+}
+
 /// Whether a file at `path` could be replaced now; nothing is.
 pub(crate) fn check(path: &Path) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    Draft::create(&target, Readers::Usual).map(drop)
+    Draft::create(&target, Readers::Usual, known(&target)).map(drop)
 }
 
-/// The file under its other name, which is removed with this value, unless it has been renamed.
+/// The file under its other name, which is removed with this value, unless it has been renamed: a link to it stays.
 struct Draft {
     path: PathBuf,
     file: File,
@@ -59,8 +75,7 @@ struct Draft {
 impl Draft {
     /// A new file: what has the name already is somebody else's, and so is what a link there leads
     /// to (`O_EXCL`, open(2)).
-    fn create(target: &Path, readers: Readers) -> io::Result<Self> {
-        let known = fs::metadata(target).ok().filter(Metadata::is_file);
+    fn create(target: &Path, readers: Readers, known: Option<Metadata>) -> io::Result<Self> {
         let mode = match (&known, readers) {
             (Some(_), _) | (None, Readers::Owner) => 0o600,
             (None, Readers::Usual | Readers::All) => 0o666,
@@ -84,6 +99,15 @@ impl Draft {
             None => {}
         }
         Ok(draft)
+    }
+
+    /// Writes all of it to the disk.
+    fn fill(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut buffered = BufWriter::new(&self.file);
+        write(&mut buffered)?;
+        buffered.flush()?;
+        drop(buffered);
+        self.file.sync_all()
     }
 
     /// Makes it as accessible as the file that it is to replace.

@@ -4,13 +4,14 @@
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::support::{
-    Directory, Running, Server, client, json, linerate, list, plain_iperf3, run, test,
-    under_way, unprivileged,
+    Directory, LINERATE, Running, Server, client, json, linerate, list, plain_iperf3, program, run,
+    test, under_way, unprivileged,
 };
 
 #[test]
@@ -212,6 +213,19 @@ fn a_client_with_a_key_counts_once_among_the_starts_of_its_address() {
     test(&server, &row).assert_ran_to_its_end();
     let refused = (0..4).map(|_| test(&server, &row)).find(|one| !one.ran_to_its_end());
     refused.expect("four in a second").assert_refusal(5, &["the server is busy"]);
+}
+
+#[test]
+fn a_key_that_does_not_fit_on_the_disk_leaves_no_file() {
+    let directory = Directory::new("key-full");
+    let file = directory.file("lab.key").display().to_string();
+    // As on a full disk a write fails (EFBIG, setrlimit(2)).
+    let mut full = program(Command::new("sh"));
+    full.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" key new \"$1\"", LINERATE, &file]);
+    run(full).assert_refusal(1, &["cannot write the key", "file too large"]);
+    assert!(directory.names().is_empty(), "{:?}", directory.names());
+    run(linerate(&format!("key new {file}"))).assert_success();
+    assert_eq!(directory.names(), ["lab.key"]);
 }
 
 #[test]
