@@ -82,10 +82,10 @@ impl fmt::Display for Seal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.files {
             Restriction::Full => f.write_str(
-                "writes no files from now on, and reads /proc, /sys and /boot alone (Landlock)",
+                "writes no files from now on, and reads /proc, /sys, /boot and /run/irqbalance alone (Landlock)",
             ),
             Restriction::Partial => f.write_str(
-                "writes no files from now on, and reads /proc, /sys and /boot alone, as far as this \
+                "writes no files from now on, and reads /proc, /sys, /boot and /run/irqbalance alone, as far as this \
                  kernel's Landlock can tell",
             ),
             Restriction::Absent { reason } => {
