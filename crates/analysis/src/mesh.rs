@@ -15,7 +15,7 @@ mod simulated;
 mod suspects;
 mod topology;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use fastrand::Rng;
 use measurement::BitRate;
@@ -127,7 +127,8 @@ pub struct Mesh {
     lost: Vec<bool>,
     again: Vec<Pair>,
     repeats: HashMap<Pair, u32>,
-    untested: u32,
+    /// Tests that were planned, and whether there is a result.
+    planned: BTreeMap<(Stage, Pair), bool>,
 }
 
 impl Mesh {
@@ -149,7 +150,7 @@ impl Mesh {
             lost: vec![false; design.hosts as usize],
             again: Vec::new(),
             repeats: HashMap::new(),
-            untested: 0,
+            planned: BTreeMap::new(),
             design,
         }
     }
@@ -159,9 +160,10 @@ impl Mesh {
     pub fn next_round(&mut self) -> Option<Round> {
         loop {
             while let Some((stage, mut pairs)) = self.queue.pop_front() {
-                let planned = pairs.len();
+                for pair in &pairs {
+                    self.planned.entry((stage, *pair)).or_default();
+                }
                 pairs.retain(|pair| !self.is_lost(pair.a) && !self.is_lost(pair.b));
-                self.untested += u32::try_from(planned - pairs.len()).unwrap_or(u32::MAX);
                 if !pairs.is_empty() {
                     self.rounds += 1;
                     return Some(Round { stage, number: self.rounds - 1, pairs });
@@ -179,9 +181,10 @@ impl Mesh {
             PairResult::Measured([there, back]) => {
                 self.samples.push(sample(round, pair.a, pair.b, there));
                 self.samples.push(sample(round, pair.b, pair.a, back));
+                self.planned.insert((round.stage, pair), true);
             }
             PairResult::Invalid => self.repeat(pair),
-            PairResult::Failed => self.untested += 1,
+            PairResult::Failed => {}
         }
     }
 
@@ -191,8 +194,6 @@ impl Mesh {
         *repeats += 1;
         if *repeats <= MOST_REPEATS && self.stage == Stage::Survey {
             self.again.push(pair);
-        } else {
-            self.untested += 1;
         }
     }
 
@@ -228,6 +229,17 @@ impl Mesh {
         let mut below: Vec<_> = surveyed.map(rate).filter(|(_, _, rate)| *rate < least).collect();
         below.sort_unstable_by_key(|(_, _, rate)| *rate);
         below
+    }
+
+    /// Pairs that were to be tested so far, in any stage, and have no result.
+    pub fn untested(&self) -> BTreeSet<Pair> {
+        let without = self.planned.iter().filter(|(_, has_result)| !**has_result);
+        without.map(|((_, pair), _)| *pair).collect()
+    }
+
+    /// Hosts that were lost.
+    pub fn lost(&self) -> impl Iterator<Item = HostId> + '_ {
+        (0..self.design.hosts).filter(|host| self.is_lost(*host))
     }
 
     /// Names what is slow by all results so far.

@@ -83,8 +83,8 @@ pub(super) fn find(mesh: &Mesh) -> Findings {
         loaded: median(&mut loaded).map(rate),
         bisection,
         bisection_pairs,
-        lost: (0..mesh.design.hosts).filter(|host| mesh.is_lost(*host)).collect(),
-        untested: mesh.untested,
+        lost: mesh.lost().collect(),
+        untested: u32::try_from(mesh.untested().len()).unwrap_or(u32::MAX),
     }
 }
 

@@ -179,22 +179,41 @@ fn interrupted(ended: &Ended) -> RunError {
     RunError { message, ..exit::of_session(&SessionError::Interrupted) }
 }
 
-/// Says which pairs have less than is expected.
+/// Says which hosts and pairs have less than is expected: a host that is lost and a pair without a
+/// result have nothing.
 fn expected(record: &MeshRecord, ended: &Ended, least: BitRate) -> ExitCode {
-    let slowest = ended.mesh.below(least);
-    if slowest.is_empty() {
-        return ExitCode::SUCCESS;
-    }
+    let mesh = &ended.mesh;
     let name = |host: u32| record.hosts[host as usize].as_str();
-    let said = slowest.iter().take(MOST_SAID).map(|(from, to, rate)| {
-        format!("{rate} from {} to {}, {least} are expected", name(*from), name(*to))
+    let lost = mesh.lost().map(|host| format!("{} is lost, {least} are expected", name(host)));
+    let without = mesh.untested().into_iter();
+    let without = without.filter(|pair| !mesh.is_lost(pair.a) && !mesh.is_lost(pair.b));
+    let without = without.map(|pair| {
+        format!("no result of {} and {}, {least} are expected", name(pair.a), name(pair.b))
     });
-    let mut said: Vec<_> = said.collect();
-    if slowest.len() > MOST_SAID {
-        said.push(format!("{} more pairs are below {least}", slowest.len() - MOST_SAID));
+    let slow = mesh.below(least).into_iter().map(|(from, to, rate)| {
+        format!("{rate} from {} to {}, {least} are expected", name(from), name(to))
+    });
+    let mut said = shortened(lost, |more| format!("{more} more hosts are lost"));
+    said.extend(shortened(without, |more| format!("{more} more pairs have no result")));
+    said.extend(shortened(slow, |more| format!("{more} more directions are below {least}")));
+    if said.is_empty() {
+        return ExitCode::SUCCESS;
     }
     exit::say_missed(&said);
     ExitCode::from(exit::MISSED)
+}
+
+/// The first sentences, and how many more there are.
+fn shortened(
+    mut sentences: impl Iterator<Item = String>,
+    more: impl Fn(u64) -> String,
+) -> Vec<String> {
+    let mut said: Vec<_> = sentences.by_ref().take(MOST_SAID).collect();
+    let left = sentences.count() as u64;
+    if left > 0 {
+        said.push(more(left));
+    }
+    said
 }
 
 const MOST_SAID: usize = 10;

@@ -42,7 +42,7 @@ pub(crate) struct MeshFlags {
     /// Random rounds in place of all pairs [default: 4 for more than 64 hosts]
     #[arg(long, value_name = "ROUNDS", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) sample: Option<u32>,
-    /// Exit with 4 if a pair delivers less in a direction, e.g. 10G
+    /// Exit with 4 if a pair delivers less in a direction, e.g. 10G, or has no result
     #[arg(long, env = "LINERATE_EXPECT", value_name = "RATE")]
     pub(crate) expect: Option<BitRate>,
     #[command(flatten)]
@@ -88,5 +88,5 @@ Examples:
 
 A pair is tested in both directions, TCP, one after the other. Up to 64 hosts all pairs are tested,
 of more a random sample; suspects are then tested again, alone.
-Exit codes: 0 done; 1 failed; 2 usage; 4 a pair has less than --expect; 130 interrupted, with the
-pairs that were tested";
+Exit codes: 0 done; 1 failed; 2 usage; 4 a pair has less than --expect, or a host is lost;
+130 interrupted, with the pairs that were tested";

@@ -154,6 +154,27 @@ fn a_host_that_does_not_answer_is_reported_and_the_others_go_on() {
     assert_eq!(record["lost"][0].as_str(), Some("nonesuch"), "{record:#}");
     assert!(record["tests"].as_u64() >= Some(6), "{record:#}");
     assert_eq!(record["untested"].as_u64(), Some(3), "{record:#}");
+    let missed = run(fabric.mesh("--expect 1M"));
+    assert_eq!(missed.code, Some(4), "{missed:?}");
+    let sentence = "required: nonesuch is lost, 1.00 Mbit/s are expected\n";
+    assert!(missed.stderr.contains(sentence), "{missed:?}");
+}
+
+#[test]
+fn a_pair_without_a_result_fails_what_is_expected() {
+    let Some(fabric) = Fabric::new("cut", 3, 100) else { return };
+    // Host 2 answers the coordinator, and host 1 cannot reach it.
+    let (one, other) = (fabric.name(1), fabric.name(2));
+    assert!(ip(&format!("-n {one} route add unreachable 10.77.0.2/32")));
+    let missed = run(fabric.mesh("--expect 1M"));
+    assert_eq!(missed.code, Some(4), "{missed:?}");
+    let of = |from: &str, to: &str| {
+        format!("required: no result of {from} and {to}, 1.00 Mbit/s are expected\n")
+    };
+    let is_said = [of(&one, &other), of(&other, &one)]
+        .iter()
+        .any(|text| missed.stderr.contains(text.as_str()));
+    assert!(is_said, "{missed:?}");
 }
 
 #[test]
