@@ -11,6 +11,8 @@ mod ended;
 mod engine;
 pub mod message;
 mod named;
+#[cfg(test)]
+mod tests;
 
 pub use agents::{Agents, Channel};
 pub use coordinator::{Coordinator, Observer, Tested};

@@ -1,10 +1,13 @@
 //! The agents of a mesh, as the coordinator has them: a channel to each, and one queue of what they
 //! say.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::Duration;
 
@@ -56,24 +59,36 @@ pub(super) enum Heard {
 /// Channels to all agents.
 pub struct Agents {
     orders: Vec<Option<Box<dyn Write + Send>>>,
+    /// Whether each is heard no more.
+    dropped: Vec<Arc<AtomicBool>>,
     processes: Vec<Option<Child>>,
-    heard: Receiver<(usize, Heard)>,
+    /// Those that could not be started, and why.
+    unstarted: VecDeque<(usize, String)>,
+    /// Has few places: agents that say more than is heard wait.
+    heard: Option<Receiver<(usize, Heard)>>,
     /// Keeps the queue open while there is no thread.
-    said: Sender<(usize, Heard)>,
+    said: SyncSender<(usize, Heard)>,
 }
 
 impl Agents {
     /// Listens to agents: the first channel is that of the first host. An agent that could not be
     /// started is gone.
     pub fn new(channels: Vec<io::Result<Channel>>) -> Self {
-        let (said, heard) = mpsc::channel();
-        let (orders, processes) = (Vec::new(), Vec::new());
-        let mut agents = Self { orders, processes, heard, said };
+        let (said, heard) = mpsc::sync_channel(MOST_UNHEARD);
+        let mut agents = Self {
+            orders: Vec::new(),
+            dropped: channels.iter().map(|_| Arc::default()).collect(),
+            processes: Vec::new(),
+            unstarted: VecDeque::new(),
+            heard: Some(heard),
+            said,
+        };
         for (host, channel) in channels.into_iter().enumerate() {
             let (orders, process) = match channel {
                 Ok(channel) => agents.listen(host, channel),
                 Err(error) => {
-                    agents.say(host, Heard::Gone(format!("cannot start its agent: {error}")));
+                    let why = format!("cannot start its agent: {error}");
+                    agents.unstarted.push_back((host, why));
                     (None, None)
                 }
             };
@@ -84,27 +99,24 @@ impl Agents {
     }
 
     fn listen(
-        &self,
+        &mut self,
         host: usize,
         channel: Channel,
     ) -> (Option<Box<dyn Write + Send>>, Option<Child>) {
         let Channel { orders, answers, errors, process } = channel;
-        let said = self.said.clone();
+        let (said, dropped) = (self.said.clone(), Arc::clone(&self.dropped[host]));
         let thread = thread::Builder::new().stack_size(STACK);
         let started = thread.spawn(move || {
-            let why = hear(answers, &|answer| said.send((host, answer)).is_ok());
+            let why = hear(answers, &|answer| {
+                !dropped.load(Ordering::Relaxed) && said.send((host, answer)).is_ok()
+            });
             let why = errors.and_then(last_line).unwrap_or(why);
             _ = said.send((host, Heard::Gone(why)));
         });
         if let Err(error) = started {
-            self.say(host, Heard::Gone(format!("cannot start a thread: {error}")));
+            self.unstarted.push_back((host, format!("cannot start a thread: {error}")));
         }
         (Some(orders), process)
-    }
-
-    fn say(&self, host: usize, what: Heard) {
-        // This value has the receiver: it cannot be gone.
-        _ = self.said.send((host, what));
     }
 
     /// Tells an agent what to do; one that does not take it is gone, and says so.
@@ -118,12 +130,18 @@ impl Agents {
     }
 
     /// Waits for what the next agent says.
-    pub(super) fn hear(&self, limit: Duration) -> Option<(usize, Heard)> {
-        self.heard.recv_timeout(limit).ok()
+    pub(super) fn hear(&mut self, limit: Duration) -> Option<(usize, Heard)> {
+        if let Some((host, why)) = self.unstarted.pop_front() {
+            return Some((host, Heard::Gone(why)));
+        }
+        self.heard.as_ref()?.recv_timeout(limit).ok()
     }
 
-    /// Has nothing more to do with an agent.
+    /// Has nothing more to do with an agent: it is not heard any more, either.
     pub(super) fn drop_agent(&mut self, host: usize) {
+        if let Some(dropped) = self.dropped.get(host) {
+            dropped.store(true, Ordering::Relaxed);
+        }
         if let Some(orders) = self.orders.get_mut(host) {
             *orders = None;
         }
@@ -132,8 +150,9 @@ impl Agents {
 
 impl Drop for Agents {
     fn drop(&mut self) {
-        // An agent ends when its input does.
+        // An agent ends when its input does. No thread waits any more for a place in the queue.
         self.orders.clear();
+        self.heard = None;
         let end = clock::monotonic() + PATIENCE;
         for process in self.processes.iter_mut().flatten() {
             while matches!(process.try_wait(), Ok(None)) {
@@ -188,5 +207,7 @@ fn last_line(errors: Box<dyn Read + Send>) -> Option<String> {
 /// A thread that reads lines needs little; there is one for each host.
 const STACK: usize = 256 * 1024;
 const MOST_ERRORS: u64 = 4096;
+/// Answers that nobody has heard yet, each of at most [`LONGEST_LINE`] bytes.
+const MOST_UNHEARD: usize = 64;
 /// How long all agents together may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);

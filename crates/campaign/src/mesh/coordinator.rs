@@ -49,12 +49,20 @@ pub struct Coordinator<'a> {
     offsets: Vec<(f64, f64)>,
     ended: Ended,
     next_id: u64,
+    /// How often each agent answered what it was not asked.
+    unasked: Vec<u32>,
 }
 
-/// A test that was ordered.
+/// A test that was ordered, of the first host of the pair.
 struct Pending {
     pair: Pair,
     began: Option<f64>,
+}
+
+impl Pending {
+    fn is_asked_of(&self, host: usize) -> bool {
+        self.pair.a as usize == host
+    }
 }
 
 impl<'a> Coordinator<'a> {
@@ -80,7 +88,8 @@ impl<'a> Coordinator<'a> {
         };
         let (ports, offsets) = (vec![None; count], vec![(0.0, f64::INFINITY); count]);
         let stored = named::by_pair(hosts, stored);
-        Self { hosts, tested, agents, stored, ports, offsets, ended, next_id: 0 }
+        let unasked = vec![0; count];
+        Self { hosts, tested, agents, stored, ports, offsets, ended, next_id: 0, unasked }
     }
 
     /// Runs all rounds, to their end or until a signal of `interrupts` comes.
@@ -125,11 +134,14 @@ impl<'a> Coordinator<'a> {
                 return Ok(());
             }
             match self.agents.hear(TICK) {
-                Some((host, Heard::Answer(Answer::Ready { port, .. }, _))) => {
+                Some((host, Heard::Answer(Answer::Ready { port, .. }, _)))
+                    if self.ports[host].is_none() && !self.is_lost(host) =>
+                {
                     self.ports[host] = Some(port);
                 }
                 Some((host, Heard::Gone(why))) => self.lose(host, &why, observer)?,
-                _ => {}
+                Some((host, Heard::Answer(..))) => self.unasked(host, observer)?,
+                None => {}
             }
         }
         for host in 0..self.hosts.len() {
@@ -152,29 +164,53 @@ impl<'a> Coordinator<'a> {
                 if self.ports[host].is_some() {
                     let id = self.id();
                     self.agents.tell(host, &Order::Clock { id });
-                    asked.insert(id, clock::monotonic());
+                    asked.insert(id, (host, clock::monotonic()));
                 }
             }
             let deadline = clock::monotonic() + CLOCK_LIMIT;
             while !asked.is_empty() && clock::monotonic() < deadline {
                 match self.agents.hear(TICK) {
                     Some((host, Heard::Answer(Answer::Clock { id, seconds }, at))) => {
-                        let Some(from) = asked.remove(&id) else { continue };
-                        let trip = at.saturating_sub(from).as_secs_f64();
-                        if trip < self.offsets[host].1 {
-                            let middle = from.as_secs_f64() + trip / 2.0;
-                            self.offsets[host] = (seconds - middle, trip);
+                        match asked.get(&id) {
+                            Some((of, from)) if *of == host => {
+                                self.note_clock(host, seconds, *from, at);
+                                asked.remove(&id);
+                            }
+                            _ => self.unasked(host, observer)?,
                         }
                     }
                     Some((host, Heard::Gone(why))) => {
                         self.lose(host, &why, observer)?;
-                        break;
+                        asked.retain(|_, (of, _)| *of != host);
                     }
-                    _ => {}
+                    Some((host, Heard::Answer(..))) => self.unasked(host, observer)?,
+                    None => {}
                 }
             }
         }
         Ok(())
+    }
+
+    fn note_clock(&mut self, host: usize, seconds: f64, from: Duration, at: Duration) {
+        let trip = at.saturating_sub(from).as_secs_f64();
+        if trip < self.offsets[host].1 {
+            let middle = from.as_secs_f64() + trip / 2.0;
+            self.offsets[host] = (seconds - middle, trip);
+        }
+    }
+
+    /// Takes note that an agent answered what it was not asked. A few late answers are; an agent that
+    /// goes on is lost.
+    fn unasked(&mut self, host: usize, observer: &mut dyn Observer) -> Result<(), String> {
+        self.unasked[host] = self.unasked[host].saturating_add(1);
+        if self.unasked[host] > MOST_UNASKED {
+            self.lose(host, "it answers what it was not asked", observer)?;
+        }
+        Ok(())
+    }
+
+    fn is_lost(&self, host: usize) -> bool {
+        HostId::try_from(host).map_or(true, |id| self.ended.mesh.is_lost(id))
     }
 
     fn id(&mut self) -> u64 {
@@ -211,36 +247,62 @@ impl<'a> Coordinator<'a> {
             }
             let Some((host, heard)) = self.agents.hear(TICK) else { continue };
             match heard {
-                Heard::Answer(Answer::Began { id, seconds }, _) => {
-                    if let Some(test) = pending.get_mut(&id) {
+                Heard::Answer(Answer::Began { id, seconds }, _) => match pending.get_mut(&id) {
+                    Some(test) if test.is_asked_of(host) && test.began.is_none() => {
                         test.began = Some(seconds - self.offsets[host].0);
                         starts.extend(test.began);
                     }
-                }
+                    _ => self.unasked(host, observer)?,
+                },
                 Heard::Answer(Answer::Tested { id, readings }, _) => {
-                    if let Some(test) = pending.remove(&id) {
-                        self.keep(round, test.pair, Ok(readings), observer)?;
-                    }
+                    self.answered(round, &mut pending, (host, id), Ok(readings), observer)?;
                 }
                 Heard::Answer(Answer::Failed { id, error }, _) => {
-                    if let Some(test) = pending.remove(&id) {
-                        self.keep(round, test.pair, Err(error), observer)?;
-                    }
+                    self.answered(round, &mut pending, (host, id), Err(error), observer)?;
                 }
-                Heard::Gone(why) => {
-                    self.lose(host, &why, observer)?;
-                    let is_lost =
-                        |pair: Pair| [pair.a, pair.b].iter().any(|of| *of as usize == host);
-                    for (_, test) in pending.extract_if(|_, test| is_lost(test.pair)) {
-                        let why = format!("{} was lost", self.hosts[host].name);
-                        self.keep(round, test.pair, Err(why), observer)?;
-                    }
-                }
-                Heard::Answer(_, _) => {}
+                Heard::Gone(why) => self.lose(host, &why, observer)?,
+                Heard::Answer(_, _) => self.unasked(host, observer)?,
             }
+            self.leave_out(round, &mut pending, host, observer)?;
         }
         self.note_skew(&starts);
         self.give_up(round, pending, observer)
+    }
+
+    /// Takes the result of a test from the host that was asked for it, and from no other.
+    fn answered(
+        &mut self,
+        round: &Round,
+        pending: &mut HashMap<u64, Pending>,
+        (host, id): (usize, u64),
+        result: Result<Vec<MeshReading>, String>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), String> {
+        if !pending.get(&id).is_some_and(|test| test.is_asked_of(host)) {
+            return self.unasked(host, observer);
+        }
+        let test = pending.remove(&id);
+        test.map_or(Ok(()), |test| self.keep(round, test.pair, result, observer))
+    }
+
+    /// Ends the tests of a host if it is lost.
+    fn leave_out(
+        &mut self,
+        round: &Round,
+        pending: &mut HashMap<u64, Pending>,
+        host: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<(), String> {
+        if !self.is_lost(host) {
+            return Ok(());
+        }
+        let is_of = |pair: Pair| [pair.a, pair.b].iter().any(|of| *of as usize == host);
+        let ended: Vec<_> = pending.extract_if(|_, test| is_of(test.pair)).collect();
+        for (_, test) in ended {
+            let why = format!("{} was lost", self.hosts[host].name);
+            self.keep(round, test.pair, Err(why), observer)?;
+        }
+        Ok(())
     }
 
     /// Has the tests of a round begun that are not stored.
@@ -383,3 +445,5 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 const TEST_LIMIT: Duration = Duration::from_secs(15);
 const CLOCK_LIMIT: Duration = Duration::from_secs(2);
 const CLOCK_QUESTIONS: u32 = 3;
+/// Answers that an agent may give to what it was not asked, or is not asked any more.
+const MOST_UNASKED: u32 = 64;
