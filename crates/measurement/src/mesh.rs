@@ -199,6 +199,9 @@ pub struct MeshRecord {
     pub bisection_pairs: u32,
     /// Longest time from the first start of a test in a round to the last one, in seconds.
     pub skew_seconds: f64,
+    /// Hosts whose agent did not tell the time: `skew_seconds` is without them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub without_clock: Vec<String>,
     /// Parts that are slow, the one that costs most first.
     pub culprits: Vec<MeshCulprit>,
     /// Rates of all pairs of at most 64 hosts.

@@ -164,6 +164,11 @@ fn closing(record: &MeshRecord, width: usize) -> Vec<String> {
         let text = format!("tests of a round began up to {:.2} s apart", record.skew_seconds);
         say("NOTE", Emphasis::Warning, &text);
     }
+    if !record.without_clock.is_empty() {
+        let hosts = listed(&record.without_clock);
+        let text = format!("no time from {hosts}: when tests there began is unknown");
+        say("NOTE", Emphasis::Warning, &text);
+    }
     lines
 }
 
@@ -258,6 +263,7 @@ mod tests {
             }],
             lost: vec!["n9".to_owned()],
             untested: 1,
+            without_clock: vec!["n2".to_owned()],
             ..MeshRecord::default()
         }
     }

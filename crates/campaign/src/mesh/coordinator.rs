@@ -82,6 +82,7 @@ impl<'a> Coordinator<'a> {
             mesh,
             rounds: 0,
             skew: Duration::ZERO,
+            without_clock: Vec::new(),
             rates: vec![None; matrix],
             limits: BTreeMap::new(),
             was_interrupted: false,
@@ -158,10 +159,11 @@ impl<'a> Coordinator<'a> {
 
     /// Asks each agent for its time a few times: the answer with the shortest round trip counts.
     fn compare_clocks(&mut self, observer: &mut dyn Observer) -> Result<(), String> {
-        for _ in 0..CLOCK_QUESTIONS {
+        for question in 0..CLOCK_QUESTIONS {
             let mut asked = HashMap::new();
             for host in 0..self.hosts.len() {
-                if self.ports[host].is_some() {
+                // One that is silent keeps the others waiting once.
+                if self.ports[host].is_some() && (question == 0 || self.has_clock(host)) {
                     let id = self.id();
                     self.agents.tell(host, &Order::Clock { id });
                     asked.insert(id, (host, clock::monotonic()));
@@ -188,7 +190,15 @@ impl<'a> Coordinator<'a> {
                 }
             }
         }
+        let silent = (0..self.hosts.len()).filter(|host| !self.has_clock(*host));
+        let silent = silent.filter(|host| self.ports[*host].is_some());
+        self.ended.without_clock = silent.filter_map(|host| HostId::try_from(host).ok()).collect();
         Ok(())
+    }
+
+    /// Whether the clock of an agent is known.
+    fn has_clock(&self, host: usize) -> bool {
+        self.offsets[host].1.is_finite()
     }
 
     fn note_clock(&mut self, host: usize, seconds: f64, from: Duration, at: Duration) {
@@ -250,7 +260,7 @@ impl<'a> Coordinator<'a> {
                 Heard::Answer(Answer::Began { id, seconds }, _) => match pending.get_mut(&id) {
                     Some(test) if test.is_asked_of(host) && test.began.is_none() => {
                         test.began = Some(seconds - self.offsets[host].0);
-                        starts.extend(test.began);
+                        starts.extend(test.began.filter(|_| self.has_clock(host)));
                     }
                     _ => self.unasked(host, observer)?,
                 },

@@ -15,6 +15,8 @@ pub struct Ended {
     pub rounds: u32,
     /// Longest time from the first start of a test in a round to the last.
     pub skew: Duration,
+    /// Hosts whose clock is unknown: the skew is without them.
+    pub without_clock: Vec<HostId>,
     /// Rates of the survey of few hosts: that from host `i` to host `j` of `n` is number `i * n + j`.
     pub rates: Vec<Option<BitRate>>,
     /// What verdicts say of each host, by rule: how often, and the last text.

@@ -56,6 +56,7 @@ pub fn record(
         bisection: findings.bisection,
         bisection_pairs: findings.bisection_pairs,
         skew_seconds: ended.skew.as_secs_f64(),
+        without_clock: ended.without_clock.iter().map(name).collect(),
         culprits: culprits.collect(),
         rates: rates(hosts, ended),
         lost: findings.lost.iter().map(name).collect(),

@@ -1,5 +1,6 @@
 //! Coordinators with agents in threads, some of which answer as no agent should.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -129,6 +130,27 @@ fn an_agent_that_answers_what_nobody_asked_is_lost_and_the_others_go_on() {
     let ended = run(4, Box::new(flood), &mut heeded);
     assert_eq!(heeded.lost, ["n1: it answers what it was not asked"]);
     assert_eq!(ended.mesh.tests(), 6);
+}
+
+#[test]
+fn a_host_that_does_not_tell_the_time_is_left_out_of_the_skew() {
+    // Its clock, which nobody knows, is a million seconds ahead.
+    let silent = |order: &Order, say: &mut dyn FnMut(&Answer)| {
+        honest(order, &mut |answer| match answer {
+            Answer::Clock { .. } => {}
+            Answer::Began { id, seconds } => {
+                say(&Answer::Began { id: *id, seconds: seconds + 1e6 });
+            }
+            answer => say(answer),
+        });
+    };
+    let mut heeded = Heeded::default();
+    let ended = run(6, Box::new(silent), &mut heeded);
+    assert_eq!(heeded.lost, [""; 0]);
+    assert_eq!(ended.without_clock, [1]);
+    assert!(ended.skew < Duration::from_secs(60), "{:?}", ended.skew);
+    let record = super::record(&hosts(6), None, &ended, BTreeMap::new(), None);
+    assert_eq!(record.without_clock, ["n1"]);
 }
 
 /// Answers without end, and how many were read.

@@ -156,7 +156,7 @@ fn a_host_that_does_not_answer_is_reported_and_the_others_go_on() {
     assert_eq!(record["untested"].as_u64(), Some(3), "{record:#}");
     let missed = run(fabric.mesh("--expect 1M"));
     assert_eq!(missed.code, Some(4), "{missed:?}");
-    let sentence = "required: nonesuch is lost, 1.00 Mbit/s are expected\n";
+    let sentence = "required: nonesuch is lost, 1.000 Mbit/s are expected\n";
     assert!(missed.stderr.contains(sentence), "{missed:?}");
 }
 
@@ -169,7 +169,7 @@ fn a_pair_without_a_result_fails_what_is_expected() {
     let missed = run(fabric.mesh("--expect 1M"));
     assert_eq!(missed.code, Some(4), "{missed:?}");
     let of = |from: &str, to: &str| {
-        format!("required: no result of {from} and {to}, 1.00 Mbit/s are expected\n")
+        format!("required: no result of {from} and {to}, 1.000 Mbit/s are expected\n")
     };
     let is_said = [of(&one, &other), of(&other, &one)]
         .iter()
