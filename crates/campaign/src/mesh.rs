@@ -18,7 +18,7 @@ pub use agents::{Agents, Channel};
 pub use coordinator::{Coordinator, Observer, Tested};
 pub use ended::Ended;
 pub use engine::{Engine, Srun, Ssh, Via};
-pub use named::record;
+pub use named::{record, stage};
 
 /// A host as it was named.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -184,7 +184,10 @@ pub struct MeshRecord {
     pub hosts: Vec<String>,
     /// Directions that were tested.
     pub tests: u64,
-    /// Rounds of tests.
+    /// Of these, those of an earlier run (`--resume`).
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub stored: u64,
+    /// Rounds in which tests were run.
     pub rounds: u32,
     /// The median rate of one direction of a pair.
     #[serde(rename = "typical_bits_per_second")]
@@ -215,6 +218,10 @@ pub struct MeshRecord {
     /// Error that ended it; none: it ran to its end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<RunError>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Display for MeshPart {

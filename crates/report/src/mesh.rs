@@ -23,7 +23,16 @@ pub fn write(record: &MeshRecord, width: usize, out: &mut dyn Write) -> io::Resu
     let name = paint("linerate", Emphasis::Strong);
     let hosts = record.hosts.len() as u64;
     let (tests, rounds) = (counted(record.tests, "test"), counted(record.rounds.into(), "round"));
-    writeln!(out, "{name}  mesh of {}, {tests} in {rounds}", counted(hosts, "host"))?;
+    let hosts = counted(hosts, "host");
+    match record.stored {
+        0 => writeln!(out, "{name}  mesh of {hosts}, {tests} in {rounds}")?,
+        stored => {
+            writeln!(
+                out,
+                "{name}  mesh of {hosts}, {tests}, {stored} of an earlier run, {rounds}"
+            )?;
+        }
+    }
     writeln!(out)?;
     let rates = Rates::of(record);
     if rates.has_any() {

@@ -1,12 +1,12 @@
 //! Runs the rounds of a mesh on agents ([`Coordinator`]).
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use analysis::mesh::{Design, HostId, Mesh, Pair, PairResult, Reading, Round, Stage};
 use linux::event::StopSignals;
 use linux::{clock, entropy};
-use measurement::{BitRate, MeshLimit, MeshPair, MeshReading, MeshStage, Stamp};
+use measurement::{BitRate, MeshLimit, MeshPair, MeshReading, Stamp};
 
 use super::agents::{Agents, Heard};
 use super::message::{Answer, Order};
@@ -16,6 +16,11 @@ use super::{Ended, MeshHost, named};
 pub trait Observer {
     /// A round begins; so many are known to follow.
     fn round(&mut self, round: &Round, ahead: usize);
+    /// The result of a pair of an earlier run, once: it is not tested again then.
+    ///
+    /// # Errors
+    /// It cannot be read, which ends the mesh.
+    fn stored(&mut self, round: &Round, pair: Pair) -> Result<Option<MeshPair>, String>;
     /// A pair was tested: it is to be stored.
     ///
     /// # Errors
@@ -42,8 +47,6 @@ pub struct Coordinator<'a> {
     hosts: &'a [MeshHost],
     tested: Tested,
     agents: Agents,
-    /// Results of an earlier run.
-    stored: HashMap<(MeshStage, Pair), VecDeque<MeshPair>>,
     ports: Vec<Option<u16>>,
     /// Of the clock of each agent to this one, in seconds, and the round trip by which it is known.
     offsets: Vec<(f64, f64)>,
@@ -66,21 +69,15 @@ impl Pending {
 }
 
 impl<'a> Coordinator<'a> {
-    /// A mesh of these hosts; `agents` has one for each, in their order. What `stored` has is not
-    /// tested again.
-    pub fn new(
-        hosts: &'a [MeshHost],
-        design: Design,
-        tested: Tested,
-        agents: Agents,
-        stored: Vec<MeshPair>,
-    ) -> Self {
+    /// A mesh of these hosts; `agents` has one for each, in their order.
+    pub fn new(hosts: &'a [MeshHost], design: Design, tested: Tested, agents: Agents) -> Self {
         let count = hosts.len();
         let matrix = if count <= MOST_IN_MATRIX { count * count } else { 0 };
         let mesh = Mesh::new(design);
         let ended = Ended {
             mesh,
             rounds: 0,
+            stored: 0,
             skew: Duration::ZERO,
             without_clock: Vec::new(),
             rates: vec![None; matrix],
@@ -88,9 +85,8 @@ impl<'a> Coordinator<'a> {
             was_interrupted: false,
         };
         let (ports, offsets) = (vec![None; count], vec![(0.0, f64::INFINITY); count]);
-        let stored = named::by_pair(hosts, stored);
         let unasked = vec![0; count];
-        Self { hosts, tested, agents, stored, ports, offsets, ended, next_id: 0, unasked }
+        Self { hosts, tested, agents, ports, offsets, ended, next_id: 0, unasked }
     }
 
     /// Runs all rounds, to their end or until a signal of `interrupts` comes.
@@ -107,7 +103,6 @@ impl<'a> Coordinator<'a> {
         self.compare_clocks(observer)?;
         while !self.ended.was_interrupted {
             let Some(round) = self.ended.mesh.next_round() else { break };
-            self.ended.rounds += 1;
             observer.round(&round, self.ended.mesh.rounds_ahead());
             self.play(&round, &stop, observer)?;
         }
@@ -247,7 +242,8 @@ impl<'a> Coordinator<'a> {
         stop: &dyn Fn() -> bool,
         observer: &mut dyn Observer,
     ) -> Result<(), String> {
-        let mut pending = self.begin(round);
+        let mut pending = self.begin(round, observer)?;
+        self.ended.rounds += u32::from(!pending.is_empty());
         let mut starts = Vec::new();
         let deadline = clock::monotonic() + self.tested.time * 2 + TEST_LIMIT;
         while !pending.is_empty() && clock::monotonic() < deadline {
@@ -316,10 +312,25 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Has the tests of a round begun that are not stored.
-    fn begin(&mut self, round: &Round) -> HashMap<u64, Pending> {
-        let mut pending = HashMap::new();
+    fn begin(
+        &mut self,
+        round: &Round,
+        observer: &mut dyn Observer,
+    ) -> Result<HashMap<u64, Pending>, String> {
+        let mut stored = Vec::new();
         for pair in &round.pairs {
-            if let Some(stored) = self.take_stored(round, *pair) {
+            stored.push(observer.stored(round, *pair)?);
+        }
+        // Tests that load what they share say nothing one by one.
+        if matches!(round.stage, Stage::Load | Stage::Together)
+            && stored.iter().any(Option::is_none)
+        {
+            stored.fill_with(|| None);
+        }
+        let mut pending = HashMap::new();
+        for (pair, stored) in round.pairs.iter().zip(stored) {
+            if let Some(stored) = stored {
+                self.ended.stored += 2;
                 self.note(round, *pair, &stored);
             } else {
                 let id = self.id();
@@ -327,7 +338,7 @@ impl<'a> Coordinator<'a> {
                 pending.insert(id, Pending { pair: *pair, began: None });
             }
         }
-        pending
+        Ok(pending)
     }
 
     /// Hosts that did not end their test in time do not count on.
@@ -358,10 +369,6 @@ impl<'a> Coordinator<'a> {
             streams: self.tested.streams,
         };
         self.agents.tell(pair.a as usize, &order);
-    }
-
-    fn take_stored(&mut self, round: &Round, pair: Pair) -> Option<MeshPair> {
-        self.stored.get_mut(&(named::stage(round.stage), pair))?.pop_front()
     }
 
     /// Stores the result of a pair, and takes note of it.

@@ -11,8 +11,10 @@ use measurement::BitRate;
 pub struct Ended {
     /// All results.
     pub mesh: Mesh,
-    /// Rounds of tests.
+    /// Rounds in which tests were run.
     pub rounds: u32,
+    /// Directions of an earlier run that were not tested again.
+    pub stored: u64,
     /// Longest time from the first start of a test in a round to the last.
     pub skew: Duration,
     /// Hosts whose clock is unknown: the skew is without them.

@@ -1,37 +1,21 @@
 //! Between numbers, as the analysis has hosts, and names, as records have them.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::BTreeMap;
 
-use analysis::mesh::{Culprit, HostId, Pair, Part, Stage, Topology};
+use analysis::mesh::{Culprit, HostId, Part, Stage, Topology};
 use measurement::record::RunError;
-use measurement::{MeshCulprit, MeshPair, MeshPart, MeshRate, MeshRecord, MeshStage};
+use measurement::{MeshCulprit, MeshPart, MeshRate, MeshRecord, MeshStage};
 
 use super::{Ended, MeshHost};
 
-pub(super) const fn stage(stage: Stage) -> MeshStage {
+/// As records have it.
+pub const fn stage(stage: Stage) -> MeshStage {
     match stage {
         Stage::Survey => MeshStage::Survey,
         Stage::Load => MeshStage::Load,
         Stage::Alone => MeshStage::Alone,
         Stage::Together => MeshStage::Together,
     }
-}
-
-/// Stored pairs by stage and hosts. Those that failed are left out, since they are to be tested.
-pub(super) fn by_pair(
-    hosts: &[MeshHost],
-    stored: Vec<MeshPair>,
-) -> HashMap<(MeshStage, Pair), VecDeque<MeshPair>> {
-    let ids = hosts.iter().map(|host| host.name.as_str()).zip(0..);
-    let ids: HashMap<&str, HostId> = ids.collect();
-    let mut by_pair: HashMap<_, VecDeque<_>> = HashMap::new();
-    for pair in stored {
-        let found = (ids.get(pair.a.as_str()), ids.get(pair.b.as_str()));
-        if let (Some(a), Some(b), 2) = (found.0, found.1, pair.readings.len()) {
-            by_pair.entry((pair.stage, Pair { a: *a, b: *b })).or_default().push_back(pair);
-        }
-    }
-    by_pair
 }
 
 /// The record of a mesh that has ended.
@@ -50,6 +34,7 @@ pub fn record(
         tags,
         hosts: hosts.iter().map(|host| host.name.clone()).collect(),
         tests: ended.mesh.tests() as u64,
+        stored: ended.stored,
         rounds: ended.rounds,
         typical: findings.typical,
         loaded: findings.loaded,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use analysis::mesh::{Design, Round};
+use analysis::mesh::{Design, Pair, Round};
 use linux::clock;
 use measurement::{BitRate, MeshPair, MeshReading, Stamp};
 
@@ -63,12 +63,23 @@ fn honest(order: &Order, say: &mut dyn FnMut(&Answer)) {
 
 #[derive(Default)]
 struct Heeded {
+    /// Of an earlier run.
+    earlier: Vec<MeshPair>,
     pairs: Vec<MeshPair>,
     lost: Vec<String>,
 }
 
 impl Observer for Heeded {
     fn round(&mut self, _round: &Round, _ahead: usize) {}
+
+    fn stored(&mut self, round: &Round, pair: Pair) -> Result<Option<MeshPair>, String> {
+        let (a, b) = (format!("n{}", pair.a), format!("n{}", pair.b));
+        let is_it = |known: &MeshPair| {
+            known.stage == super::stage(round.stage) && known.a == a && known.b == b
+        };
+        let place = self.earlier.iter().position(is_it);
+        Ok(place.map(|place| self.earlier.remove(place)))
+    }
 
     fn pair(&mut self, pair: &MeshPair) -> Result<(), String> {
         self.pairs.push(pair.clone());
@@ -95,7 +106,7 @@ fn run(count: usize, script: Script, observer: &mut Heeded) -> Ended {
     let channels = scripts.collect::<Vec<_>>().into_iter().map(agent).collect();
     let design = Design::of(u32::try_from(count).expect("few"), None, 1);
     let tested = Tested { time: Duration::from_millis(500), streams: 1 };
-    let coordinator = Coordinator::new(&hosts, design, tested, Agents::new(channels), Vec::new());
+    let coordinator = Coordinator::new(&hosts, design, tested, Agents::new(channels));
     coordinator.run(None, observer).expect("results")
 }
 
@@ -151,6 +162,22 @@ fn a_host_that_does_not_tell_the_time_is_left_out_of_the_skew() {
     assert!(ended.skew < Duration::from_secs(60), "{:?}", ended.skew);
     let record = super::record(&hosts(6), None, &ended, BTreeMap::new(), None);
     assert_eq!(record.without_clock, ["n1"]);
+}
+
+#[test]
+fn what_is_stored_is_no_round_and_no_test_is_run_for_it() {
+    let mut first = Heeded::default();
+    let ended = run(6, Box::new(honest), &mut first);
+    assert_eq!((ended.rounds, ended.stored, ended.mesh.tests()), (5, 0, 30));
+    let mut second = Heeded { earlier: first.pairs.clone(), ..Heeded::default() };
+    let again = run(6, Box::new(honest), &mut second);
+    assert_eq!((again.rounds, again.stored, again.mesh.tests()), (0, 30, 30));
+    assert_eq!(second.pairs, []);
+    // Two rounds lack a pair each.
+    first.pairs.retain(|pair| pair.round > 1 || pair.a != "n0" && pair.b != "n0");
+    let mut third = Heeded { earlier: first.pairs, ..Heeded::default() };
+    let partly = run(6, Box::new(honest), &mut third);
+    assert_eq!((partly.rounds, partly.stored, third.pairs.len()), (2, 26, 2));
 }
 
 /// Answers without end, and how many were read.

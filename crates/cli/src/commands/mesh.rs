@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use analysis::mesh::{Design, Round, Stage, Topology};
+use analysis::mesh::{Design, Pair, Round, Stage, Topology};
 use anyhow::{Context, anyhow};
 use campaign::mesh::{
     Agents, Channel, Coordinator, Ended, Engine, MeshHost, Observer, Srun, Ssh, Tested,
@@ -42,8 +42,7 @@ pub(crate) fn run(flags: &MeshFlags) -> anyhow::Result<ExitCode> {
     let agents = Agents::new(channels(flags, &hosts));
     let tested = Tested { time: flags.time, streams: flags.streams };
     let mut progress = Progress::new(flags, &hosts, store);
-    let stored = progress.take_stored();
-    let coordinator = Coordinator::new(&hosts, design, tested, agents, stored);
+    let coordinator = Coordinator::new(&hosts, design, tested, agents);
     let ended = coordinator.run(Some(&interrupts), &mut progress).map_err(|why| anyhow!(why))?;
     drop(progress);
     finish(flags, form, &hosts, topology.as_ref(), &ended)
@@ -112,10 +111,6 @@ impl Progress {
         line.show(format!("starting linerate on {}", counted(hosts.len() as u64, "host")));
         Self { line, store, pairs: 0, round: String::new() }
     }
-
-    fn take_stored(&mut self) -> Vec<MeshPair> {
-        self.store.as_mut().map(|store| std::mem::take(&mut store.pairs)).unwrap_or_default()
-    }
 }
 
 impl Observer for Progress {
@@ -129,6 +124,10 @@ impl Observer for Progress {
         let (number, all) = (round.number + 1, round.number as usize + 1 + ahead);
         self.round = format!("round {number} of {all}, {why}");
         self.line.show(format!("{}: {} pairs tested", self.round, self.pairs));
+    }
+
+    fn stored(&mut self, round: &Round, pair: Pair) -> Result<Option<MeshPair>, String> {
+        self.store.as_mut().map_or(Ok(None), |store| store.stored(round, pair))
     }
 
     fn pair(&mut self, pair: &MeshPair) -> Result<(), String> {

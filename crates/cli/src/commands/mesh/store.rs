@@ -1,25 +1,32 @@
 //! The file of a mesh: a line of JSON for each pair, which is on the disk before the next round
-//! begins, and for each host that was lost.
+//! begins, and for each host that was lost. Of results of an earlier run memory has their places in
+//! the file only.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use analysis::mesh::{HostId, Pair, Round};
 use anyhow::Context;
-use campaign::mesh::MeshHost;
+use campaign::mesh::{self, MeshHost};
 use measurement::mesh::MeshSchema;
-use measurement::{MeshEvent, MeshPair};
+use measurement::{MeshEvent, MeshPair, MeshStage};
 
 use super::SEED;
 use crate::exit::UsageError;
 
-/// An open file of a mesh, and the pairs that were in it.
+/// An open file of a mesh, and where the pairs are that were in it.
 pub(super) struct Store {
     path: PathBuf,
     file: File,
     pub(super) seed: u64,
-    pub(super) pairs: Vec<MeshPair>,
+    places: BTreeSet<Place>,
 }
+
+/// Where the result of a pair is: stage, hosts, offset and length of the line.
+type Place = (MeshStage, HostId, HostId, u64, u32);
 
 impl Store {
     /// Makes a new file, or opens that of a mesh of the same hosts to go on with. What a kill left
@@ -45,7 +52,7 @@ impl Store {
             let text = format!("another mesh writes {shown}: wait for its end");
             return Err(UsageError(text).into());
         }
-        let mut store = Self { path: path.to_owned(), file, seed: SEED, pairs: Vec::new() };
+        let mut store = Self { path: path.to_owned(), file, seed: SEED, places: BTreeSet::new() };
         let names: Vec<_> = hosts.iter().map(|host| host.name.clone()).collect();
         if !store.read(&names)? {
             store.write(&MeshEvent::Mesh { schema: MeshSchema::V1, hosts: names, seed: SEED })?;
@@ -57,12 +64,15 @@ impl Store {
     fn read(&mut self, hosts: &[String]) -> anyhow::Result<bool> {
         let shown = self.path.display().to_string();
         let refuse = |text: String| UsageError(format!("{text}: choose another file"));
+        let ids: HashMap<&str, HostId> = hosts.iter().map(String::as_str).zip(0..).collect();
         let (mut whole, mut number) = (0, 0);
         let mut reader = BufReader::new(&self.file);
         let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).with_context(|| format!("cannot read {shown}"))?
-            > 0
-        {
+        loop {
+            let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
+            if read.with_context(|| format!("cannot read {shown}"))? as u64 == LONGEST_LINE {
+                return Err(refuse(format!("line {} of {shown} is too long", number + 1)).into());
+            }
             if line.last() != Some(&b'\n') {
                 break;
             }
@@ -73,7 +83,14 @@ impl Store {
                     return Err(refuse(format!("{shown} is of other hosts")).into());
                 }
                 MeshEvent::Mesh { seed, .. } => self.seed = seed,
-                MeshEvent::Pair(pair) => self.pairs.push(pair),
+                // A test that failed is run again.
+                MeshEvent::Pair(pair) if pair.readings.len() == 2 => {
+                    let (a, b) = (ids.get(pair.a.as_str()), ids.get(pair.b.as_str()));
+                    if let (Some(a), Some(b), Ok(length)) = (a, b, line.len().try_into()) {
+                        self.places.insert((pair.stage, *a, *b, whole, length));
+                    }
+                }
+                MeshEvent::Pair(_) => {}
                 MeshEvent::Lost { .. } => {}
             }
             whole += line.len() as u64;
@@ -82,6 +99,27 @@ impl Store {
         self.file.set_len(whole).with_context(|| format!("cannot write {shown}"))?;
         self.file.seek(SeekFrom::Start(whole)).with_context(|| format!("cannot write {shown}"))?;
         Ok(number > 0)
+    }
+
+    /// The first result of a pair that was not asked for yet.
+    pub(super) fn stored(
+        &mut self,
+        round: &Round,
+        Pair { a, b }: Pair,
+    ) -> Result<Option<MeshPair>, String> {
+        let stage = mesh::stage(round.stage);
+        let of_pair = (stage, a, b, 0, 0)..=(stage, a, b, u64::MAX, u32::MAX);
+        let Some(place) = self.places.range(of_pair).next().copied() else { return Ok(None) };
+        self.places.remove(&place);
+        let (.., offset, length) = place;
+        let mut line = vec![0; length as usize];
+        let read = self.file.read_exact_at(&mut line, offset);
+        let shown = self.path.display();
+        read.map_err(|error| format!("cannot read {shown}: {}", session::reason(&error)))?;
+        match serde_json::from_slice(&line) {
+            Ok(MeshEvent::Pair(pair)) => Ok(Some(pair)),
+            _ => Err(format!("{shown} was changed by something else")),
+        }
     }
 
     pub(super) fn pair(&mut self, pair: &MeshPair) -> Result<(), String> {
@@ -101,3 +139,6 @@ impl Store {
         written.with_context(|| format!("cannot write {shown}; go on with --resume"))
     }
 }
+
+/// Of the longest line, which has the names of all hosts, in bytes.
+const LONGEST_LINE: u64 = 64 << 20;
