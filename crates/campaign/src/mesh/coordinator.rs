@@ -402,7 +402,7 @@ impl<'a> Coordinator<'a> {
         };
         self.ended.mesh.record(round, pair, result);
         if let [there, back] = &kept.readings[..] {
-            if round.stage == Stage::Survey {
+            if round.stage == Stage::Survey && matches!(result, PairResult::Measured(_)) {
                 self.note_rate(pair.a, pair.b, there.rate);
                 self.note_rate(pair.b, pair.a, back.rate);
             }
