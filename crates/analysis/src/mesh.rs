@@ -15,7 +15,7 @@ mod simulated;
 mod suspects;
 mod topology;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fastrand::Rng;
 use measurement::BitRate;
@@ -125,8 +125,10 @@ pub struct Mesh {
     was_together: bool,
     samples: Vec<Sample>,
     lost: Vec<bool>,
-    again: Vec<Pair>,
-    repeats: HashMap<Pair, u32>,
+    /// Rounds with INVALID results, and their pairs.
+    again: Vec<(Round, Vec<Pair>)>,
+    /// How often such were tested again, at the end of this part.
+    repeats: u32,
     /// Tests that were planned, and whether there is a result.
     planned: BTreeMap<(Stage, Pair), bool>,
 }
@@ -149,7 +151,7 @@ impl Mesh {
             samples: Vec::new(),
             lost: vec![false; design.hosts as usize],
             again: Vec::new(),
-            repeats: HashMap::new(),
+            repeats: 0,
             planned: BTreeMap::new(),
             design,
         }
@@ -183,17 +185,15 @@ impl Mesh {
                 self.samples.push(sample(round, pair.b, pair.a, back));
                 self.planned.insert((round.stage, pair), true);
             }
-            PairResult::Invalid => self.repeat(pair),
+            PairResult::Invalid => self.note_invalid(round, pair),
             PairResult::Failed => {}
         }
     }
 
-    /// Tests an INVALID pair again at the end of the survey, a few times.
-    fn repeat(&mut self, pair: Pair) {
-        let repeats = self.repeats.entry(pair).or_default();
-        *repeats += 1;
-        if *repeats <= MOST_REPEATS && self.stage == Stage::Survey {
-            self.again.push(pair);
+    fn note_invalid(&mut self, round: &Round, pair: Pair) {
+        match self.again.last_mut() {
+            Some((known, pairs)) if known.number == round.number => pairs.push(pair),
+            _ => self.again.push((round.clone(), vec![pair])),
         }
     }
 
@@ -249,8 +249,22 @@ impl Mesh {
 
     /// Plans further rounds; false: there are none.
     fn advance(&mut self) -> bool {
+        if self.stage == Stage::Survey && self.draw() {
+            return true;
+        }
+        if self.repeats < MOST_REPEATS && !self.again.is_empty() {
+            self.repeats += 1;
+            self.queue = self.repeated();
+            return true;
+        }
+        self.repeats = 0;
+        self.again.clear();
         match self.stage {
-            Stage::Survey => self.survey_on(),
+            Stage::Survey => {
+                self.stage = Stage::Load;
+                self.load();
+                true
+            }
             Stage::Load => {
                 self.stage = Stage::Alone;
                 true
@@ -260,21 +274,36 @@ impl Mesh {
         }
     }
 
-    fn survey_on(&mut self) -> bool {
-        let topology = self.design.topology.as_ref();
-        if self.design.sample.is_some_and(|rounds| self.matchings < rounds) {
+    /// Draws the next random round of a sampled survey; false: there is none.
+    fn draw(&mut self) -> bool {
+        let is_next = self.design.sample.is_some_and(|rounds| self.matchings < rounds);
+        if is_next {
             self.matchings += 1;
             let live = self.live();
             let pairs = schedule::matching(&live, &mut self.rng);
             self.queue = surveyed(vec![pairs], self.design.topology.as_ref());
-        } else if !self.again.is_empty() {
-            let pairs = std::mem::take(&mut self.again);
-            self.queue = surveyed(vec![pairs], topology);
-        } else {
-            self.stage = Stage::Load;
-            self.load();
         }
-        true
+        is_next
+    }
+
+    /// INVALID pairs again, with those of their rounds that make the load under which they were.
+    fn repeated(&mut self) -> VecDeque<(Stage, Vec<Pair>)> {
+        let again = std::mem::take(&mut self.again);
+        let topology = self.design.topology.as_ref();
+        let one_by_one = || again.iter().flat_map(|(_, pairs)| pairs).copied().collect();
+        match self.stage {
+            Stage::Survey => surveyed(vec![one_by_one()], topology),
+            Stage::Alone => {
+                let rounds = suspects::spread(&one_by_one(), topology);
+                rounds.into_iter().map(|pairs| (Stage::Alone, pairs)).collect()
+            }
+            Stage::Load | Stage::Together => {
+                let rounds = again.into_iter();
+                rounds
+                    .map(|(round, pairs)| (round.stage, schedule::beside(round, &pairs, topology)))
+                    .collect()
+            }
+        }
     }
 
     /// All hosts at once, if switches are known.
@@ -329,7 +358,8 @@ fn bits_per_second(rate: f64) -> BitRate {
 pub const MOST_OF_ALL_PAIRS: u32 = 64;
 /// Random rounds of the survey of more hosts: each host sends and receives so often.
 pub const SAMPLE_ROUNDS: u32 = 4;
-/// How often an INVALID pair is tested again.
+/// How often INVALID pairs are tested again at the end of a part: the survey, all hosts at once, a
+/// batch of suspects alone, suspects together.
 const MOST_REPEATS: u32 = 2;
 /// Rounds with all hosts at once, of up to so many hosts; of more there is one.
 const LOAD_ROUNDS: u32 = 3;

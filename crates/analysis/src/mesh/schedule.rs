@@ -1,6 +1,6 @@
 //! Rounds: sets of pairs of which each host is in one at most, so that no test spoils another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 
@@ -48,6 +48,27 @@ pub(super) fn across(hosts: &[HostId], topology: &Topology, rng: &mut Rng) -> Ve
     rng.shuffle(&mut one);
     rng.shuffle(&mut other);
     one.into_iter().zip(other).map(|(a, b)| Pair { a, b }).collect()
+}
+
+/// The `pairs` of a round, with those of it that use a link which one of them uses. Without a topology
+/// that is the whole round.
+pub(super) fn beside(
+    round: super::Round,
+    pairs: &[Pair],
+    topology: Option<&Topology>,
+) -> Vec<Pair> {
+    let Some(topology) = topology else { return round.pairs };
+    let links = |pair: &Pair| {
+        let (up, down) = topology.links(pair.a, pair.b);
+        up.into_iter().chain(down)
+    };
+    let used: BTreeSet<_> = pairs.iter().flat_map(links).collect();
+    let wanted: BTreeSet<_> = pairs.iter().copied().collect();
+    let mut beside = round.pairs;
+    if round.stage == super::Stage::Load {
+        beside.retain(|pair| wanted.contains(pair) || links(pair).any(|link| used.contains(&link)));
+    }
+    beside
 }
 
 /// Splits rounds so that each host and, with a topology, each uplink is in one test at a time.

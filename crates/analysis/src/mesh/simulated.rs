@@ -139,6 +139,71 @@ fn a_lost_host_is_left_out_and_an_invalid_pair_is_tested_again() {
     assert!(tested.values().any(|times| *times == 2));
 }
 
+/// Runs a mesh whose results are INVALID the first `times` times, of each stage and pair; returns how
+/// often each was tested.
+fn run_invalid(
+    rate: &Rate<'_>,
+    design: Design,
+    times: u32,
+) -> (Mesh, BTreeMap<(Stage, Pair), u32>) {
+    let mut mesh = Mesh::new(design);
+    let mut tested: BTreeMap<(Stage, Pair), u32> = BTreeMap::new();
+    for rounds in 0.. {
+        assert!(rounds < 1000, "no end");
+        let Some(round) = mesh.next_round() else { break };
+        for pair in &round.pairs {
+            let count = tested.entry((round.stage, *pair)).or_default();
+            *count += 1;
+            let reading = |from, to| Reading {
+                rate: bits_per_second(1e9 * rate(from, to, &round)),
+                is_lossy: false,
+            };
+            let both = [reading(pair.a, pair.b), reading(pair.b, pair.a)];
+            let is_invalid = *count <= times;
+            let result = if is_invalid { PairResult::Invalid } else { PairResult::Measured(both) };
+            mesh.record(&round, *pair, result);
+        }
+    }
+    (mesh, tested)
+}
+
+#[test]
+fn an_invalid_result_is_tested_again_in_every_stage() {
+    let shared = |from: HostId, to: HostId, round: &Round| {
+        let shares = |host| host == 2 || host == 5;
+        let crosses = |pair: &&Pair| shares(pair.a) != shares(pair.b);
+        let busy = round.pairs.iter().filter(crosses).count();
+        if shares(from) == shares(to) { 1.0 } else { 1.0 / busy.max(1) as f64 }
+    };
+    let leaves = Design::of(16, Some(Topology::leaves(16, 4)), 1);
+    let cases: [(&Rate<'_>, Design, &[Stage]); 2] = [
+        (&shared, eight(), &[Stage::Survey, Stage::Alone, Stage::Together]),
+        (&|_, _, _| 1.0, leaves, &[Stage::Survey, Stage::Load]),
+    ];
+    for (rate, design, stages) in cases {
+        let (mesh, tested) = run_invalid(rate, design, 1);
+        for stage in stages {
+            let of = tested.iter().filter(|((of, _), _)| of == stage);
+            let counts: Vec<_> = of.map(|(_, count)| *count).collect();
+            assert!(!counts.is_empty() && counts.iter().all(|count| *count > 1), "{stage:?}");
+        }
+        assert!(mesh.untested().is_empty(), "{:?}", mesh.untested());
+    }
+}
+
+#[test]
+fn a_mesh_whose_every_result_is_invalid_ends() {
+    let leaves = Design::of(16, Some(Topology::leaves(16, 4)), 1);
+    for design in [eight(), leaves] {
+        let hosts = design.hosts;
+        let (mesh, tested) = run_invalid(&|_, _, _| 1.0, design, u32::MAX);
+        assert_eq!((mesh.tests(), mesh.findings().culprits), (0, vec![]));
+        let surveyed = tested.iter().filter(|((stage, _), _)| *stage == Stage::Survey);
+        assert!({ surveyed }.all(|(_, count)| *count == 3), "{tested:?}");
+        assert!(mesh.untested().len() as u32 >= hosts * (hosts - 1) / 2);
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_rounds() {
     let rounds = |seed| Fabric { rate: &|_, _, _| 1.0 }.run(Design::of(100, None, seed)).1;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::estimate::Estimate;
 use super::evidence::{ALONE, Evidence, NAMED_FROM, OfHosts, SURVEY, left_without_hosts};
-use super::{HostId, Mesh, Pair, Stage, schedule};
+use super::{HostId, Mesh, Pair, Stage, Topology, schedule};
 
 /// Rounds that test each undecided suspect with a host that is none. Empty: all is decided.
 pub(super) fn alone(mesh: &mut Mesh) -> Vec<Vec<Pair>> {
@@ -21,11 +21,15 @@ pub(super) fn alone(mesh: &mut Mesh) -> Vec<Vec<Pair>> {
         pairs.extend(undecided_paths(mesh, &estimate, &evidence));
     }
     mesh.rng.shuffle(&mut pairs);
-    // Without a topology nobody knows who shares a link: few are tested at a time.
-    let at_once =
-        if mesh.design.topology.is_some() { pairs.len() } else { pairs.len().div_ceil(8) };
+    spread(&pairs, mesh.design.topology.as_ref())
+}
+
+/// Pairs in rounds that spoil no test. Without a topology nobody knows who shares a link: few are
+/// tested at a time.
+pub(super) fn spread(pairs: &[Pair], topology: Option<&Topology>) -> Vec<Vec<Pair>> {
+    let at_once = if topology.is_some() { pairs.len() } else { pairs.len().div_ceil(8) };
     let chunks = pairs.chunks(at_once.max(1)).map(<[Pair]>::to_vec);
-    chunks.flat_map(|chunk| schedule::split(chunk, mesh.design.topology.as_ref())).collect()
+    chunks.flat_map(|chunk| schedule::split(chunk, topology)).collect()
 }
 
 /// Hosts that are not suspects, in turn.
