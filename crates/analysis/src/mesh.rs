@@ -21,6 +21,7 @@ use fastrand::Rng;
 use measurement::BitRate;
 
 pub use culprits::{Culprit, Findings, Part};
+use schedule::Matchings;
 pub use schedule::tournament;
 pub use topology::{HostId, SwitchId, Topology};
 
@@ -118,6 +119,9 @@ pub struct Mesh {
     stage: Stage,
     queue: VecDeque<(Stage, Vec<Pair>)>,
     rounds: u32,
+    /// Random rounds of the survey, and how many pairs of hosts that answer there were.
+    sample: Matchings,
+    drawn: usize,
     /// Random rounds of the survey so far.
     matchings: u32,
     /// Batches of tests alone so far.
@@ -145,6 +149,8 @@ impl Mesh {
             stage: Stage::Survey,
             queue,
             rounds: 0,
+            sample: Matchings::new(design.hosts, design.seed),
+            drawn: 0,
             matchings: 0,
             batches: 0,
             was_together: false,
@@ -276,14 +282,19 @@ impl Mesh {
 
     /// Draws the next random round of a sampled survey; false: there is none.
     fn draw(&mut self) -> bool {
-        let is_next = self.design.sample.is_some_and(|rounds| self.matchings < rounds);
-        if is_next {
-            self.matchings += 1;
-            let live = self.live();
-            let pairs = schedule::matching(&live, &mut self.rng);
-            self.queue = surveyed(vec![pairs], self.design.topology.as_ref());
+        let Some(rounds) = self.design.sample else { return false };
+        // Partners of lost hosts rest: further rounds make up for that.
+        let wanted = rounds as usize * (self.live().len() / 2);
+        let is_short = self.drawn < wanted && self.matchings < rounds.saturating_mul(2);
+        if self.matchings >= rounds && !is_short {
+            return false;
         }
-        is_next
+        self.matchings += 1;
+        let pairs = self.sample.draw();
+        let live = |pair: &&Pair| !self.is_lost(pair.a) && !self.is_lost(pair.b);
+        self.drawn += pairs.iter().filter(live).count();
+        self.queue = surveyed(vec![pairs], self.design.topology.as_ref());
+        true
     }
 
     /// INVALID pairs again, with those of their rounds that make the load under which they were.

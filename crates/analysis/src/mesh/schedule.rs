@@ -25,11 +25,35 @@ fn tournament_round(hosts: u32, seats: u32, round: u32) -> Vec<Pair> {
         .collect()
 }
 
-/// A random round: each of `hosts` is in one pair, of an odd number one rests.
-pub(super) fn matching(hosts: &[HostId], rng: &mut Rng) -> Vec<Pair> {
-    let mut order = hosts.to_vec();
-    rng.shuffle(&mut order);
-    order.as_chunks().0.iter().map(|[a, b]| Pair { a: *a, b: *b }).collect()
+/// Random rounds of all hosts: those of a tournament, in an order and with places that are drawn. No
+/// pair comes again before all have been. Which hosts are lost changes nothing, so that a mesh that
+/// goes on has the same pairs.
+#[derive(Debug)]
+pub(super) struct Matchings {
+    rng: Rng,
+    places: Vec<HostId>,
+    rounds: Vec<u32>,
+}
+
+impl Matchings {
+    pub(super) fn new(hosts: u32, seed: u64) -> Self {
+        Self { rng: Rng::with_seed(seed), places: (0..hosts).collect(), rounds: Vec::new() }
+    }
+
+    /// The next round: each host is in one pair, of an odd number one rests.
+    pub(super) fn draw(&mut self) -> Vec<Pair> {
+        let hosts = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        let seats = hosts + hosts % 2;
+        if self.rounds.is_empty() {
+            self.rng.shuffle(&mut self.places);
+            self.rounds = (0..seats.saturating_sub(1)).collect();
+            self.rng.shuffle(&mut self.rounds);
+        }
+        let Some(round) = self.rounds.pop() else { return Vec::new() };
+        let host = |place: HostId| self.places[place as usize];
+        let pairs = tournament_round(hosts, seats, round).into_iter();
+        pairs.map(|pair| Pair { a: host(pair.a), b: host(pair.b) }).collect()
+    }
 }
 
 /// A random round with all pairs between one half of the switches and the other, so that the hosts of
@@ -161,6 +185,20 @@ mod tests {
                 rounds.iter().flatten().map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b)));
             let all: HashSet<_> = pairs.clone().collect();
             assert_eq!(all.len(), pairs.count());
+            assert_eq!(all.len(), (hosts * hosts.saturating_sub(1) / 2) as usize);
+        }
+    }
+
+    #[test]
+    fn random_rounds_have_every_pair_once_before_one_comes_again() {
+        for hosts in [0, 1, 2, 9, 64] {
+            let mut matchings = Matchings::new(hosts, 3);
+            let rounds: Vec<_> = tournament(hosts).iter().map(|_| matchings.draw()).collect();
+            rounds.iter().for_each(|round| assert_each_host_once(round));
+            let pairs = rounds.iter().flatten();
+            let all: HashSet<_> =
+                pairs.map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b))).collect();
+            assert_eq!(all.len(), rounds.iter().flatten().count());
             assert_eq!(all.len(), (hosts * hosts.saturating_sub(1) / 2) as usize);
         }
     }

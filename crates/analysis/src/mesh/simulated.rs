@@ -205,6 +205,28 @@ fn a_mesh_whose_every_result_is_invalid_ends() {
 }
 
 #[test]
+fn a_sample_has_the_same_pairs_whatever_hosts_are_lost() {
+    let surveyed = |lost: &[HostId]| {
+        let mut mesh = Mesh::new(Design::of(100, None, 7));
+        lost.iter().for_each(|host| mesh.lose(*host));
+        let rounds = std::iter::from_fn(|| mesh.next_round());
+        let rounds = rounds.take_while(|round| round.stage == Stage::Survey);
+        rounds.flat_map(|round| round.pairs).collect::<Vec<_>>()
+    };
+    let (first, second) = (surveyed(&[3, 40]), surveyed(&[8, 77]));
+    // Two hosts that are lost cost eight of 200 pairs: a fifth round makes up for that.
+    assert!(first.len() > 200 && second.len() > 200, "{} {}", first.len(), second.len());
+    let known: HashSet<_> = first.iter().collect();
+    let is_new = |pair: &&Pair| !known.contains(pair);
+    let was_lost = |pair: &Pair| [pair.a, pair.b].iter().any(|host| [3, 40].contains(host));
+    assert!(second.iter().filter(is_new).all(was_lost));
+    let either_way =
+        first.iter().chain(&second).map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b)));
+    let once: HashSet<_> = first.iter().chain(&second).collect();
+    assert_eq!(either_way.collect::<HashSet<_>>().len(), once.len());
+}
+
+#[test]
 fn the_same_seed_gives_the_same_rounds() {
     let rounds = |seed| Fabric { rate: &|_, _, _| 1.0 }.run(Design::of(100, None, seed)).1;
     assert_eq!(rounds(5), rounds(5));
