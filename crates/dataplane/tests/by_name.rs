@@ -105,7 +105,7 @@ fn every_datagram_arrives_once_whatever_sends_and_receives() {
                 .stream(true, |counters| {
                     let outgoing = udp::Outgoing {
                         socket: near,
-                        width: CounterWidth::Bits64,
+                        header: CounterWidth::Bits64.into(),
                         counters,
                         budget: Some(Arc::new(Budget::new(DATAGRAMS))),
                         pacer: Some(Pacer::for_datagrams(rate, DATAGRAM as u64)),

@@ -1,6 +1,6 @@
 //! What one end of a test runs, whichever dialect the ends agreed in. No protocol.
 
-use dataplane::SequenceWidth;
+use dataplane::udp::DatagramHeader;
 use measurement::{ByteSize, TestPlan};
 
 /// The agreed work of one test. Everything below the control connection reads this and
@@ -11,8 +11,8 @@ pub(crate) struct RunSpec {
     pub(crate) plan: TestPlan,
     /// Length of a block, or of a datagram's payload, on which both ends agreed.
     pub(crate) block: ByteSize,
-    /// Width of the sequence numbers in datagrams.
-    pub(crate) sequence_width: SequenceWidth,
+    /// Header of datagrams.
+    pub(crate) header: DatagramHeader,
 }
 
 /// What a sender reports as sent on one stream.

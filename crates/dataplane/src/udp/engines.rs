@@ -12,7 +12,7 @@ use crate::budget::{Budget, Goal};
 use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::stream::Stream;
-use crate::udp::{ReceiveMethod, Receiver, SendMethod, Sender};
+use crate::udp::{DatagramHeader, ReceiveMethod, Receiver, SendMethod, Sender};
 
 /// A UDP send engine, i.e. an implementation of sending by certain system calls, e.g. sendmmsg(2):
 /// its properties, and how to build a stream that uses it.
@@ -23,13 +23,13 @@ pub struct SendEngine {
     build: fn(usize, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
-/// Arguments to build a UDP sender of any engine: socket, width of the sequence numbers, counters,
-/// limit of the datagrams to send ([`Budget`]), and the [`Pacer`] that keeps the rate.
+/// Arguments to build a UDP sender of any engine: socket, header of the datagrams, counters, limit
+/// of the datagrams to send ([`Budget`]), and the [`Pacer`] that keeps the rate.
 pub struct Outgoing {
     /// The connected socket. It must not block.
     pub socket: Arc<UdpSocket>,
-    /// Width of the sequence numbers.
-    pub width: SequenceWidth,
+    /// Header of the datagrams.
+    pub header: DatagramHeader,
     /// Counters that the sender publishes.
     pub counters: Arc<Counters>,
     /// Datagrams that the sender may send. None: no limit.
@@ -59,8 +59,8 @@ fn sender<O: SendMethod + 'static>(
     length: usize,
     outgoing: Outgoing,
 ) -> io::Result<Box<dyn Stream>> {
-    let Outgoing { socket, width, counters, budget, pacer } = outgoing;
-    let sender = Sender::with_engine(O::open(&socket, length)?, socket, width, counters);
+    let Outgoing { socket, header, counters, budget, pacer } = outgoing;
+    let sender = Sender::with_engine(O::open(&socket, length)?, socket, header, counters);
     Ok(Box::new(sender.with_datagrams(budget).with_pacer(pacer)))
 }
 

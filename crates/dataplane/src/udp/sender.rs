@@ -10,7 +10,6 @@ use std::time::Duration;
 use linux::epoll::Interest;
 use linux::udp::SendBatch;
 use measurement::{Engine, StreamCounters, Timestamp};
-use protocol::iperf3::Header;
 
 use crate::SequenceWidth;
 use crate::budget::Budget;
@@ -18,7 +17,7 @@ use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
-use crate::udp::{Gso, Sendmmsg};
+use crate::udp::{DatagramHeader, Gso, Sendmmsg};
 
 /// Implementation of sending a batch of datagrams by certain system calls, e.g. sendmmsg(2). A
 /// [`Sender`] drives it.
@@ -51,7 +50,7 @@ pub trait SendMethod: Send + Sized {
 pub struct Sender<O = Sendmmsg> {
     engine: O,
     socket: Arc<UdpSocket>,
-    width: SequenceWidth,
+    header: DatagramHeader,
     datagrams: Option<Arc<Budget>>,
     /// Datagrams that were taken from the budget and are not sent.
     held: usize,
@@ -66,7 +65,7 @@ impl Sender {
     /// A sender of datagrams over a connected socket by sendmmsg(2), which publishes its counters
     /// in `published`. `width` is that of the sequence numbers.
     pub fn new(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
-        Self::with_engine(Sendmmsg, socket, width, published)
+        Self::with_engine(Sendmmsg, socket, width.into(), published)
     }
 }
 
@@ -75,7 +74,7 @@ impl Sender<Gso> {
     /// `published`. It does not check whether the kernel and the path support GSO;
     /// [`SendMethod::open`] does.
     pub fn gso(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
-        Self::with_engine(Gso, socket, width, published)
+        Self::with_engine(Gso, socket, width.into(), published)
     }
 }
 
@@ -83,13 +82,13 @@ impl<O: SendMethod> Sender<O> {
     pub(crate) fn with_engine(
         engine: O,
         socket: Arc<UdpSocket>,
-        width: SequenceWidth,
+        header: DatagramHeader,
         published: Arc<Counters>,
     ) -> Self {
         Self {
             engine,
             socket,
-            width,
+            header,
             datagrams: None,
             held: 0,
             pacer: None,
@@ -138,8 +137,7 @@ impl<O: SendMethod> Sender<O> {
             // its own: with the same time in all headers, the batch would appear as jitter.
             let ahead = if O::ENGINE.is_batched() { 0 } else { index as u64 * self.each };
             let sent = Timestamp::from_nanos(first.nanos() + ahead);
-            let header = Header { sent, sequence };
-            header.write(self.width, scratch.outgoing.payload_mut(index));
+            self.header.write(sent, sequence, scratch.outgoing.payload_mut(index));
         }
         first
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::sequence::SequenceWidth;
+use super::word;
 
 /// Report of the receiver of a UDP flow (clause 5.3 of docs/protocol/iperf2.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,33 @@ impl ServerReport {
         answer.resize(answer.len().max(LEAST), 0);
         answer.truncate(fin.len());
         answer
+    }
+
+    /// Reads the answer to the end of a flow with wide numbers; none: it is no report. Older servers
+    /// leave the upper words out (clause 5.4).
+    pub fn read(answer: &[u8]) -> Option<Self> {
+        let header = SequenceWidth::Bits64.header_length();
+        let at = |index: usize| word(answer, header + 4 * index).map(u64::from);
+        let flags = at(0)?;
+        if flags & u64::from(VERSION1) == 0 {
+            return None;
+        }
+        let is_wide = flags & u64::from(SEQUENCE64) != 0;
+        let wide = |low: usize, high: usize| {
+            let high = if is_wide { at(high).unwrap_or(0) } else { 0 };
+            Some(high << 32 | at(low)?)
+        };
+        let time = |seconds, micros| {
+            Some(Duration::from_secs(at(seconds)?) + Duration::from_micros(at(micros)?))
+        };
+        Some(Self {
+            bytes: at(1)? << 32 | at(2)?,
+            span: time(3, 4)?,
+            lost: wide(5, 25)?,
+            reordered: wide(6, 26)?,
+            datagrams: wide(7, 27)?,
+            jitter: time(8, 9)?,
+        })
     }
 
     fn words(&self, width: SequenceWidth) -> [u32; 28] {
@@ -101,9 +129,41 @@ mod tests {
             jitter: Duration::from_micros(14),
         };
         let answer = report.answer(SequenceWidth::Bits64, &[0; 1470]);
-        let word = |index: usize| super::super::word(&answer, 16 + 4 * index).expect("a word");
+        let word = |index: usize| word(&answer, 16 + 4 * index).expect("a word");
         let words: Vec<_> = (0..10).map(word).collect();
         assert_eq!(words, [0x8800_0000, 3, 5, 2, 7, 11, 12, 13, 0, 14]);
         assert_eq!([word(25), word(26), word(27)], [0, 0, 1]);
+    }
+
+    #[test]
+    fn a_report_is_read_as_it_was_written() {
+        let report = ServerReport {
+            bytes: (3 << 32) + 5,
+            span: Duration::from_micros(2_000_007),
+            lost: (2 << 32) + 11,
+            reordered: 12,
+            datagrams: (1 << 32) + 13,
+            jitter: Duration::from_micros(14),
+        };
+        let answer = report.answer(SequenceWidth::Bits64, &[0; 1470]);
+        assert_eq!(ServerReport::read(&answer), Some(report));
+        for length in 0..answer.len() {
+            _ = ServerReport::read(&answer[..length]);
+        }
+        assert_eq!(ServerReport::read(&[0; 128]), None, "no report");
+        assert_eq!(ServerReport::read(&answer[..40]), None, "a part of one");
+    }
+
+    #[test]
+    fn a_captured_report_is_read() {
+        let mut answer = [0; 128];
+        let words = [0x8800_0000_u32, 0, 0x0002_1606, 1, 0x5214, 0, 0, 0x5d, 0, 0xe];
+        for (place, word) in answer[16..].chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_be_bytes());
+        }
+        let report = ServerReport::read(&answer).expect("a report");
+        assert_eq!((report.bytes, report.datagrams, report.lost), (136_710, 93, 0));
+        assert_eq!(report.jitter, Duration::from_micros(14));
+        assert_eq!(report.span, Duration::from_micros(1_021_012));
     }
 }

@@ -54,6 +54,18 @@ impl Datagram {
         let sent = Duration::new(seconds.into(), micros.checked_mul(1_000)?);
         (micros < 1_000_000).then_some(Self { sequence, sent })
     }
+
+    /// Writes the header with a wide sequence number at the start of `payload`, which has 16 bytes
+    /// or more.
+    #[expect(clippy::cast_possible_truncation, reason = "the wire has two words for it")]
+    pub fn write(&self, payload: &mut [u8]) {
+        let seconds = self.sent.as_secs() as u32;
+        let (low, high) = (self.sequence as u32, (self.sequence >> 32) as u32);
+        let words = [low, seconds, self.sent.subsec_micros(), high];
+        for (place, word) in payload.chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_be_bytes());
+        }
+    }
 }
 
 /// The flag of wide numbers, and one that no digits have with it (clause 4.3).
@@ -81,6 +93,17 @@ mod tests {
         let read = Datagram::read(SequenceWidth::Bits64, &bytes).expect("a header");
         assert_eq!(read.sequence, -25);
         assert_eq!(read.sent, Duration::new(0x6b08_2731, 0x0008_f038 * 1_000));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for sequence in [1, i64::from(u32::MAX) + 7, -93, i64::MIN] {
+            let written = Datagram { sequence, sent: Duration::from_micros(1_700_000_000_000_001) };
+            let mut bytes = [7; 20];
+            written.write(&mut bytes);
+            assert_eq!(Datagram::read(SequenceWidth::Bits64, &bytes), Some(written));
+            assert_eq!(bytes[16..], [7; 4]);
+        }
     }
 
     #[test]

@@ -72,8 +72,8 @@ mod tests {
         let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
         draft.options.rate = rate.map(BitRate::from_bits_per_second);
         let plan = draft.check().expect("a plan");
-        let (block, sequence_width) = (ByteSize::from_bytes(1_000), SequenceWidth::Bits64);
-        Progress::new(Duration::from_secs(10), &RunSpec { plan, block, sequence_width })
+        let (block, header) = (ByteSize::from_bytes(1_000), SequenceWidth::Bits64.into());
+        Progress::new(Duration::from_secs(10), &RunSpec { plan, block, header })
     }
 
     #[test]

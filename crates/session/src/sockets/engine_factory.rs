@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dataplane::tcp::{self, FileSink, FileSource, Incoming, Outgoing};
-use dataplane::udp;
+use dataplane::udp::{self, DatagramHeader};
 use dataplane::{
-    BufferKind, BufferPlan, Counters, OpenStream, Pacer, PayloadPattern, SequenceWidth,
-    SharedResources, Stream,
+    BufferKind, BufferPlan, Counters, OpenStream, Pacer, PayloadPattern, SharedResources, Stream,
 };
 use measurement::engine::{self, Batching, EngineName, EngineRole};
 use measurement::{
@@ -32,7 +31,7 @@ use crate::spec::RunSpec;
 pub(crate) struct EngineFactory {
     transport: Transport,
     options: StreamOptions,
-    width: SequenceWidth,
+    header: DatagramHeader,
     amount: Amount,
     file: Option<PathBuf>,
     resources: SharedResources,
@@ -57,7 +56,7 @@ impl EngineFactory {
         Self {
             transport: plan.transport,
             options: plan.options.clone(),
-            width: spec.sequence_width,
+            header: spec.header,
             amount: amount.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
             resources: SharedResources::new(buffer, pattern)
@@ -247,7 +246,7 @@ impl EngineFactory {
             let together = if is_burst { dataplane::segments(length) } else { 1 };
             let outgoing = udp::Outgoing {
                 socket: Arc::clone(socket),
-                width: self.width,
+                header: self.header,
                 counters: Arc::clone(counters),
                 budget: self.amount.budget.clone(),
                 pacer: self.pacer(Pacer::for_datagrams, together),
@@ -267,7 +266,7 @@ impl EngineFactory {
             let entry = udp::RECEIVERS.iter().find(|entry| entry.engine == engine);
             let incoming = udp::Incoming {
                 socket: Arc::clone(socket),
-                width: self.width,
+                width: self.header.width(),
                 counters: Arc::clone(counters),
                 goal: self.amount.goal.clone(),
             };

@@ -51,7 +51,7 @@ fn prepared(draft: PlanDraft, setting: Setting) -> Result<(Trial, TcpStream), Se
     let sender = draft.direction == Direction::Send;
     let plan = draft.check().expect("a plan");
     let block = ByteSize::from_bytes(1_000);
-    let spec = RunSpec { plan, block, sequence_width: SequenceWidth::Bits64 };
+    let spec = RunSpec { plan, block, header: SequenceWidth::Bits64.into() };
     let (opened, peer) = stream(sender);
     Trial::prepare(spec, vec![opened], setting, &mut || true).map(|trial| (trial, peer))
 }
@@ -173,7 +173,7 @@ fn what_was_counted_is_told_from_the_end_of_the_omitted_start_to_the_stop() {
 fn a_trial_that_nobody_wants_any_more_is_interrupted() {
     let plan = three_seconds(Direction::Send).check().expect("a plan");
     let block = ByteSize::from_bytes(1_000);
-    let spec = RunSpec { plan, block, sequence_width: SequenceWidth::Bits64 };
+    let spec = RunSpec { plan, block, header: SequenceWidth::Bits64.into() };
     let (opened, _peer) = stream(true);
     let error = Trial::prepare(spec, vec![opened], setting(), &mut || false).err();
     // Workers that are ready before anybody asks need no answer.

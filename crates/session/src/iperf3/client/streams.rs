@@ -64,7 +64,7 @@ fn spec(parameters: &Parameters, about: &mut About) -> RunSpec {
     } else {
         parameters.plan.clone()
     };
-    RunSpec { plan, block: parameters.block(), sequence_width: parameters.counter_width }
+    RunSpec { plan, block: parameters.block(), header: parameters.counter_width.into() }
 }
 
 fn refuse_without_exchange(link: &Link<'_>, about: &About) -> Result<(), SessionError> {

@@ -76,7 +76,7 @@ impl Acceptor {
         draft.streams = connections;
         let plan = draft.check().map_err(|_| Refusal::Parameters)?;
         let block = ByteSize::from_bytes(TCP_BLOCK);
-        let spec = RunSpec { plan, block, sequence_width: CounterWidth::Bits32 };
+        let spec = RunSpec { plan, block, header: CounterWidth::Bits32.into() };
         let mut need = limits::need(&spec, 0, 0);
         // Each connection has a thread and a buffer.
         need.workers = need.workers.plus(crate::server::cost::Cost {

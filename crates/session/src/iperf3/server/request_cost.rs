@@ -1,7 +1,6 @@
 //! What a client's parameters ask of this server, in numbers that [`crate::server`] understands,
 //! and what a refusal is in iperf3's numbers.
 
-use dataplane::SequenceWidth;
 use measurement::Transport;
 use protocol::iperf3::{Announcement, ErrorCode, Parameters, Results};
 
@@ -12,8 +11,8 @@ use crate::spec::RunSpec;
 
 /// What both ends run, as the client asked for it.
 pub(super) fn run_spec(parameters: &Parameters) -> RunSpec {
-    let sequence_width: SequenceWidth = parameters.counter_width;
-    RunSpec { plan: parameters.plan.clone(), block: parameters.block(), sequence_width }
+    let header = parameters.counter_width.into();
+    RunSpec { plan: parameters.plan.clone(), block: parameters.block(), header }
 }
 
 /// What a test takes of the server.

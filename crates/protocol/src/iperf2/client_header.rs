@@ -1,0 +1,167 @@
+//! What a client says of its test, at the start of a TCP connection and in each datagram (clauses
+//! 3.3 to 3.6 and 4.3).
+
+/// Header of a client of 2.1+ (clauses 3.3 to 3.6 of docs/protocol/iperf2.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientHeader {
+    /// Connections, or flows of datagrams, of the client in one direction (`-P`).
+    pub connections: u32,
+    /// Port of the server.
+    pub port: u16,
+    /// Length of a write or of a datagram, if it was asked for.
+    pub length: Option<u32>,
+    /// When the test ends.
+    pub amount: HeaderAmount,
+    /// Who sends.
+    pub way: HeaderWay,
+    /// Type of service (`-S`).
+    pub type_of_service: u8,
+    /// Rate of each connection in bit/s, if it was asked for (`-b`).
+    pub rate: Option<u64>,
+}
+
+/// What ends a test, as its client tells the server (clause 3.3 of docs/protocol/iperf2.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderAmount {
+    /// Time in units of 10 ms.
+    Centiseconds(u32),
+    /// Bytes of each connection.
+    Bytes(u64),
+}
+
+/// Who sends (clauses 3.4 and 3.6 of docs/protocol/iperf2.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderWay {
+    /// The client.
+    Client,
+    /// The server (`-R`).
+    Server,
+}
+
+impl ClientHeader {
+    /// Length at the start of a TCP connection, in bytes.
+    pub const TCP_LENGTH: usize = 60;
+    /// Length of the header of a datagram of 2.1+, sequence number and time included, in bytes.
+    pub const DATAGRAM_LENGTH: usize = 76;
+
+    /// The first bytes of a TCP connection.
+    pub fn tcp(&self) -> [u8; Self::TCP_LENGTH] {
+        bytes(&self.words(EXTENDED | self.other_way() | length_flags(Self::TCP_LENGTH)))
+    }
+
+    /// The bytes of each datagram that follow sequence number and time (clause 4.3).
+    pub fn datagram(&self) -> [u8; Self::TCP_LENGTH] {
+        bytes(&self.words(
+            EXTENDED | WIDE_NUMBERS | self.other_way() | length_flags(Self::DATAGRAM_LENGTH),
+        ))
+    }
+
+    const fn other_way(&self) -> u32 {
+        match self.way {
+            HeaderWay::Client => 0,
+            HeaderWay::Server => REVERSED,
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the wire has one word for it")]
+    fn words(&self, flags: u32) -> [u32; Self::TCP_LENGTH / 4] {
+        let amount = match self.amount {
+            // Negative: a time.
+            HeaderAmount::Centiseconds(time) => time.min(i32::MAX.unsigned_abs()).wrapping_neg(),
+            HeaderAmount::Bytes(bytes) => bytes.min(i32::MAX as u64) as u32,
+        };
+        let upper = if self.way == HeaderWay::Server { REVERSE_UPPER } else { 0 };
+        let rate = self.rate.unwrap_or(0);
+        let mut words = [0; Self::TCP_LENGTH / 4];
+        words[..3].copy_from_slice(&[flags, self.connections, self.port.into()]);
+        words[3] = self.length.unwrap_or(0);
+        words[5] = amount;
+        words[8] = upper << 16;
+        words[9..11].copy_from_slice(&VERSION);
+        words[11] = self.type_of_service.into();
+        words[12..14].copy_from_slice(&[rate as u32, (rate >> 32) as u32]);
+        words
+    }
+}
+
+/// The flags that tell the length of the header.
+#[expect(clippy::cast_possible_truncation, reason = "a header has less than 256 bytes")]
+const fn length_flags(length: usize) -> u32 {
+    LENGTH_TOLD | (length as u32) << 1
+}
+
+fn bytes(words: &[u32; ClientHeader::TCP_LENGTH / 4]) -> [u8; ClientHeader::TCP_LENGTH] {
+    let mut bytes = [0; ClientHeader::TCP_LENGTH];
+    for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
+        place.copy_from_slice(&word.to_be_bytes());
+    }
+    bytes
+}
+
+const EXTENDED: u32 = 0x4000_0000;
+const WIDE_NUMBERS: u32 = 0x0800_0000;
+const REVERSED: u32 = 0x0400_0000;
+const LENGTH_TOLD: u32 = 0x0001_0000;
+const REVERSE_UPPER: u32 = 0x0400;
+/// That of the captures, 2.1.8: a server may look for what a version can.
+const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: ClientHeader = ClientHeader {
+        connections: 1,
+        port: 6111,
+        length: None,
+        amount: HeaderAmount::Centiseconds(100),
+        way: HeaderWay::Client,
+        type_of_service: 0,
+        rate: Some(2 << 20),
+    };
+
+    fn hexadecimal(bytes: &[u8]) -> String {
+        let words = bytes
+            .chunks(4)
+            .map(|word| word.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+        words.collect::<Vec<_>>().join(" ").replace("00000000", "0")
+    }
+
+    #[test]
+    fn headers_are_those_of_captures() {
+        let tcp = "40010078 00000001 000017df 0 0 ffffff9c 0 0 0 00020001 00080003 0 00200000 0 0";
+        assert_eq!(hexadecimal(&PLAIN.tcp()), tcp, "-b 2M -t 1");
+        let reverse = ClientHeader { way: HeaderWay::Server, ..PLAIN };
+        let tcp =
+            "44010078 00000001 000017df 0 0 ffffff9c 0 0 04000000 00020001 00080003 0 00200000 0 0";
+        assert_eq!(hexadecimal(&reverse.tcp()), tcp, "-R -b 2M -t 1");
+        let amount = ClientHeader {
+            length: Some(10 << 10),
+            amount: HeaderAmount::Bytes(300 << 10),
+            type_of_service: 0x10,
+            rate: None,
+            ..PLAIN
+        };
+        let tcp =
+            "40010078 00000001 000017df 00002800 0 0004b000 0 0 0 00020001 00080003 00000010 0 0 0";
+        assert_eq!(hexadecimal(&amount.tcp()), tcp, "-n 300K -l 10K -S 0x10");
+        let udp = ClientHeader { port: 6112, rate: Some(1 << 20), ..PLAIN };
+        let datagram =
+            "48010098 00000001 000017e0 0 0 ffffff9c 0 0 0 00020001 00080003 0 00100000 0 0";
+        assert_eq!(hexadecimal(&udp.datagram()), datagram, "-u -t 1");
+    }
+
+    #[test]
+    fn our_server_reads_what_our_client_says() {
+        use crate::iperf2::{Opening, SequenceWidth, Settings};
+        let many = ClientHeader { connections: 3, ..PLAIN };
+        let settings = Settings { connections: 3, only_sends: true };
+        assert_eq!(Opening::recognise(&many.tcp()), Some(Opening::Header(settings)));
+        let reverse = ClientHeader { way: HeaderWay::Server, ..PLAIN };
+        let settings = Settings { connections: 1, only_sends: false };
+        assert_eq!(Opening::recognise(&reverse.tcp()), Some(Opening::Header(settings)));
+        let mut datagram = vec![0; 16];
+        datagram.extend(PLAIN.datagram());
+        assert_eq!(SequenceWidth::told(&datagram), SequenceWidth::Bits64);
+    }
+}
