@@ -24,3 +24,16 @@ pub fn run(
 ) -> Result<TestRecord, SessionError> {
     crate::iperf3::client::run(request, observer, interrupts, Arc::new(SystemClock))
 }
+
+/// Runs one test as a client of an iperf2 server, as [`run`] does with servers of iperf3 and linerate.
+/// Of directions TCP has one at a time, UDP only that to the server.
+///
+/// # Errors
+/// The reason for which the test could not start, see [`SessionError`].
+pub fn run_iperf2(
+    request: &Request,
+    observer: &mut dyn Observer,
+    interrupts: Option<&StopSignals>,
+) -> Result<TestRecord, SessionError> {
+    crate::iperf2::client::run(request, observer, interrupts, Arc::new(SystemClock))
+}

@@ -18,6 +18,7 @@ mod control;
 mod cpu;
 mod error;
 mod host_sampler;
+mod iperf2;
 mod iperf3;
 mod keyed;
 mod listener;

@@ -436,8 +436,13 @@ impl Trial {
     }
 
     /// Ends the workers and the streams; what was measured stays.
-    pub(crate) fn close(mut self) -> Measured {
+    pub(crate) fn close(self) -> Measured {
         self.opened.iter().for_each(|one| one.socket.abort_on_close());
+        self.close_in_order()
+    }
+
+    /// Ends the workers, and leaves what is unsent to the kernel.
+    pub(crate) fn close_in_order(mut self) -> Measured {
         let stream_error = self.pool.stream_error();
         let seen = self.seen.take().unwrap_or_default();
         let (cpu, pacing, ipdv) = (self.cpu.usage(), self.pacing(), self.ipdv());

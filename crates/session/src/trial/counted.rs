@@ -39,6 +39,11 @@ pub(crate) struct CountedStream<'a> {
 }
 
 impl Trial {
+    /// Whether no more payload will move: a stream broke, or all that this end receives have ended.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.pool.is_stuck()
+    }
+
     /// What was counted so far; none: the test has not begun.
     pub(crate) fn counted(&self) -> Option<Counted<'_>> {
         let (base, last) = (self.samples.get(self.base)?, self.samples.last()?);

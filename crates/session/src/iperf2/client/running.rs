@@ -1,0 +1,207 @@
+//! Payload moves until it is time, all has moved, a signal comes, or nothing moves any more.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use dataplane::udp::DatagramHeader;
+use linux::event::StopSignals;
+use linux::poll::{PollFd, wait};
+use measurement::outcome::Ending;
+use measurement::plan::PlanDraft;
+use measurement::record::PeerStream;
+use measurement::{ByteSize, Direction, End, Peer, TestPlan, Timestamp, Transport};
+use protocol::iperf2::ClientHeader;
+
+use super::header::header;
+use super::{Around, tcp_end, udp_end};
+use crate::blocks::DEFAULT_BLOCK;
+use crate::error::SessionError;
+use crate::host_sampler::Interest;
+use crate::measured::{Measured, Side};
+use crate::request::Watching;
+use crate::setting::{Amounts, FallbackPolicy, Setting};
+use crate::sockets::Opened;
+use crate::spec::RunSpec;
+use crate::trial::Trial;
+
+/// A test whose streams are open.
+pub(super) struct Running {
+    trial: Trial,
+    streams: Vec<Opened>,
+    server: SocketAddr,
+    header: DatagramHeader,
+    block: ByteSize,
+}
+
+/// A test that began and is over.
+pub(super) struct Ended {
+    pub(super) measured: Measured,
+    /// What the server reported of each flow that it did report.
+    pub(super) reports: Vec<PeerStream>,
+    pub(super) ending: Ending,
+}
+
+impl Running {
+    /// Puts the streams under workers.
+    ///
+    /// # Errors
+    /// As for [`Trial::prepare`].
+    pub(super) fn prepare(
+        around: &mut Around<'_>,
+        streams: Vec<Opened>,
+        (server, rtt): (SocketAddr, Duration),
+    ) -> Result<Self, SessionError> {
+        let request = around.request;
+        let (header, block) = (datagrams(around), block(&request.plan, server));
+        let spec = RunSpec { plan: own_part(&request.plan), block, header };
+        let is_sampled = request.options.watching == Watching::Hosts;
+        let setting = Setting {
+            side: Side::Client,
+            pinned: request.cpus.clone(),
+            rtt,
+            amounts: Amounts::Any,
+            fallback: FallbackPolicy::Fail,
+            watched: true,
+            file: None,
+            calls: None,
+            sampled: is_sampled.then_some(Interest::Towards(server.ip())),
+            perf: None,
+        };
+        let interrupts = around.interrupts;
+        let mut is_wanted = || !interrupts.is_some_and(StopSignals::arrived);
+        let trial = Trial::prepare(spec, streams.clone(), setting, &mut is_wanted)?;
+        around.observer.opened(trial.streams());
+        Ok(Self { trial, streams, server, header, block })
+    }
+
+    pub(super) fn start(&mut self, around: &mut Around<'_>, peer: &Peer) {
+        self.trial.start(&*around.clock);
+        around.observer.started(peer, &around.request.plan);
+    }
+
+    /// Runs the test to its end, and ends its connections or flows.
+    pub(super) fn finish(mut self, around: &mut Around<'_>) -> Ended {
+        let ending = self.run(around);
+        self.trial.finish(None, &*around.clock);
+        around.observer.sampled(&self.trial.course());
+        let reports = match around.request.plan.transport {
+            Transport::Tcp => {
+                tcp_end::end(&self.streams, around);
+                Vec::new()
+            }
+            Transport::Udp => {
+                udp_end::end(&self.streams, &self.trial.sent(), (self.header, self.block), around)
+            }
+        };
+        let measured = self.trial.close_in_order();
+        let ending = match (ending, &measured.stream_error) {
+            (Ok(Ending::Completed), Some(error)) => Ending::Failed { error: error.clone() },
+            (Ok(ending), _) => ending,
+            (Err(error), _) => Ending::Failed { error: error.to_string() },
+        };
+        Ended { measured, reports, ending }
+    }
+
+    fn run(&mut self, around: &mut Around<'_>) -> Result<Ending, SessionError> {
+        loop {
+            let now = around.clock.now();
+            if self.trial.tick(now) {
+                around.observer.sampled(&self.trial.course());
+            }
+            self.trial.clear_progress();
+            if let Some(ending) = self.ending(now, around)? {
+                self.trial.stop(&*around.clock);
+                return Ok(ending);
+            }
+            self.wait(around)?;
+        }
+    }
+
+    /// How the test ends now; none: it goes on.
+    fn ending(&self, now: Timestamp, around: &Around<'_>) -> Result<Option<Ending>, SessionError> {
+        let trial = &self.trial;
+        let patience = around.request.options.receive_timeout;
+        if around.is_interrupted() {
+            return Ok(Some(Ending::Interrupted));
+        }
+        if trial.received_nothing_for(now) > patience {
+            return Err(SessionError::NothingReceived { peer: self.server, patience });
+        }
+        let time_is_up = self.time_is_up_at(around).is_some_and(|end| now >= end);
+        // The sender of what this end receives ends its connections.
+        if time_is_up || trial.has_moved_all(now) || trial.is_stuck() {
+            return Ok(Some(Ending::Completed));
+        }
+        let failed =
+            |why| Ending::Failed { error: format!("the test with {} failed: {why}", self.server) };
+        Ok(trial.breakdown(now).map(failed))
+    }
+
+    /// Of a test in which the server sends, a while later: the server ends it.
+    fn time_is_up_at(&self, around: &Around<'_>) -> Option<Timestamp> {
+        match (around.request.plan.direction, around.request.plan.end) {
+            (Direction::Receive, End::Time(time)) => {
+                self.trial.began().map(|began| began.after(time + SERVERS_TIME))
+            }
+            _ => self.trial.time_is_up_at(),
+        }
+    }
+
+    fn wait(&self, around: &Around<'_>) -> Result<(), SessionError> {
+        let now = around.clock.now();
+        let trial = &self.trial;
+        let receives = around.request.plan.direction.receives();
+        let look = (receives || trial.awaits_the_last()).then(|| now.after(LOOK));
+        let due = [trial.next_tick(), self.time_is_up_at(around), look];
+        let until = due.into_iter().flatten().min().unwrap_or_else(|| now.after(LONGEST_WAIT));
+        let progress = trial.progress();
+        let mut watches: Vec<_> = progress.into_iter().map(PollFd::readable).collect();
+        watches.extend(around.interrupts.map(|signals| PollFd::readable(signals.as_fd())));
+        wait(&mut watches, Some(until.since(now))).map_err(SessionError::system("poll"))
+    }
+}
+
+/// The header of this test's datagrams.
+fn datagrams(around: &Around<'_>) -> DatagramHeader {
+    let now = Duration::from_nanos(around.clock.now().nanos());
+    let epoch = Duration::from_millis(linux::clock::realtime_millis()).saturating_sub(now);
+    let settings = header(&around.request.plan, around.request.port).datagram();
+    DatagramHeader::Iperf2 { epoch, settings }
+}
+
+/// What the workers do of `plan`: the header is part of the amount (clause 3.1 of
+/// docs/protocol/iperf2.md), and the server ends what it sends.
+fn own_part(plan: &TestPlan) -> TestPlan {
+    let mut draft = PlanDraft::from(plan.clone());
+    let headers = u64::from(plan.streams) * ClientHeader::TCP_LENGTH as u64;
+    draft.end = match (plan.transport, plan.direction, plan.end) {
+        (_, Direction::Receive, _) => End::Open,
+        (Transport::Tcp, _, End::Bytes(bytes)) => {
+            let rest = bytes.bytes().saturating_sub(headers).max(1);
+            End::Bytes(ByteSize::from_bytes(rest))
+        }
+        (_, _, end) => end,
+    };
+    // Less of an amount, or none, is as good a plan.
+    draft.check().unwrap_or_else(|_| plan.clone())
+}
+
+/// The length of writes or datagrams; of iperf2's usual datagrams one fits a frame of Ethernet.
+fn block(plan: &TestPlan, server: SocketAddr) -> ByteSize {
+    let least = ByteSize::from_bytes(ClientHeader::DATAGRAM_LENGTH as u64);
+    match (plan.transport, plan.options.block) {
+        (Transport::Tcp, asked) => asked.unwrap_or(DEFAULT_BLOCK),
+        (Transport::Udp, Some(asked)) => asked.max(least),
+        (Transport::Udp, None) if server.ip().to_canonical().is_ipv4() => UDP_PAYLOAD,
+        (Transport::Udp, None) => UDP_PAYLOAD_V6,
+    }
+}
+
+const UDP_PAYLOAD: ByteSize = ByteSize::from_bytes(1_470);
+const UDP_PAYLOAD_V6: ByteSize = ByteSize::from_bytes(1_450);
+/// How much longer than asked a server may send.
+const SERVERS_TIME: Duration = Duration::from_secs(5);
+/// How often to look for what nothing reports.
+const LOOK: Duration = Duration::from_millis(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);

@@ -1,0 +1,100 @@
+//! Ends UDP flows: a datagram with a negative number is repeated until the server reports (clause
+//! 4.5 and section 5 of docs/protocol/iperf2.md).
+
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dataplane::udp::DatagramHeader;
+use linux::poll::{PollFd, wait};
+use measurement::ByteSize;
+use measurement::record::PeerStream;
+use protocol::iperf2::ServerReport;
+
+use super::Around;
+use crate::sockets::{Opened, StreamSocket};
+use crate::spec::Sent;
+
+/// A flow whose report has not come.
+struct Flow {
+    id: u32,
+    socket: Arc<UdpSocket>,
+    /// Number of the datagram that would be sent next.
+    next: u64,
+}
+
+/// Ends the flows of `streams` on which `sent` was sent; the reports that came.
+pub(super) fn end(
+    streams: &[Opened],
+    sent: &[Sent],
+    (header, block): (DatagramHeader, ByteSize),
+    around: &Around<'_>,
+) -> Vec<PeerStream> {
+    let mut flows: Vec<_> = streams.iter().zip(sent).filter_map(flow).collect();
+    let mut reports = Vec::new();
+    let mut datagram = vec![0; usize::try_from(block.bytes()).unwrap_or(MOST_RECEIVED)];
+    for _ in 0..TRIES {
+        let now = around.clock.now();
+        for flow in &mut flows {
+            header.write_end(now, flow.next, &mut datagram);
+            // One that cannot be sent is not answered.
+            _ = flow.socket.send(&datagram);
+            flow.next += 1;
+        }
+        let deadline = now.after(PAUSE);
+        while !flows.is_empty() && around.clock.now() < deadline {
+            let left = deadline.since(around.clock.now());
+            let mut watches: Vec<_> =
+                flows.iter().map(|flow| PollFd::readable(flow.socket.as_fd())).collect();
+            if wait(&mut watches, Some(left)).is_err() {
+                break;
+            }
+            flows.retain(|flow| match flow.report() {
+                Some(report) => {
+                    reports.push(of_stream(flow.id, &report));
+                    false
+                }
+                None => true,
+            });
+        }
+        if flows.is_empty() {
+            break;
+        }
+    }
+    reports.sort_by_key(|report| report.id);
+    reports
+}
+
+fn flow((one, sent): (&Opened, &Sent)) -> Option<Flow> {
+    let StreamSocket::Udp { socket } = &one.socket else { return None };
+    Some(Flow { id: one.id, socket: Arc::clone(socket), next: sent.datagrams + 1 })
+}
+
+impl Flow {
+    /// The server's report, if it has come.
+    fn report(&self) -> Option<ServerReport> {
+        let mut answer = [0; MOST_RECEIVED];
+        // An error is that of an earlier datagram, or there is nothing yet.
+        let length = self.socket.recv(&mut answer).ok()?;
+        ServerReport::read(answer.get(..length)?)
+    }
+}
+
+fn of_stream(id: u32, report: &ServerReport) -> PeerStream {
+    PeerStream {
+        id,
+        bytes: report.bytes,
+        seconds: report.span.as_secs_f64(),
+        datagrams: report.datagrams,
+        lost: report.lost,
+        jitter_seconds: report.jitter.as_secs_f64(),
+        ..PeerStream::default()
+    }
+}
+
+/// A report has 128 bytes, and may be padded.
+const MOST_RECEIVED: usize = 2_048;
+/// As iperf2 does it (clause 4.5).
+const TRIES: usize = 10;
+const PAUSE: Duration = Duration::from_millis(250);
