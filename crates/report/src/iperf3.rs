@@ -28,6 +28,7 @@ mod unit;
 pub use json::Json;
 pub use text::Text;
 pub use tree::{Tree, event, line, pretty};
+pub(crate) use unit::amount;
 pub use unit::{Prefix, UnitFormat, UnknownUnit};
 
 /// The version in output in iperf3's format: the iperf3 that linerate imitates, and linerate's own

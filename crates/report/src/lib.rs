@@ -22,6 +22,7 @@ pub mod host;
 pub mod html;
 pub mod import;
 pub mod imported;
+pub mod iperf2;
 pub mod iperf3;
 mod judgement;
 pub mod ladder;

@@ -29,8 +29,17 @@ pub enum Prefix {
 }
 
 impl UnitFormat {
+    /// Formats an amount of bytes as iperf2 does: `-f` chooses its prefix too.
+    pub(crate) fn amount(self, bytes: f64) -> String {
+        let (number, unit) = match self {
+            Self::Adaptive => return amount(bytes),
+            Self::Bits(prefix) | Self::Bytes(prefix) => scaled(bytes, BYTES, prefix as usize),
+        };
+        format!("{} {unit}s", four_places(number))
+    }
+
     /// Formats a rate, given in bytes per second, without `/sec`: `9.41 Gbits`.
-    pub(super) fn rate(self, bytes_per_second: f64) -> String {
+    pub(crate) fn rate(self, bytes_per_second: f64) -> String {
         let bits = bytes_per_second * 8.0;
         let (number, unit) = match self {
             Self::Adaptive => scaled(bits, BITS, BITS.suited(bits)),
@@ -73,7 +82,7 @@ impl fmt::Display for UnknownUnit {
 impl std::error::Error for UnknownUnit {}
 
 /// Formats an amount of bytes: `1.10 GBytes`.
-pub(super) fn amount(bytes: f64) -> String {
+pub(crate) fn amount(bytes: f64) -> String {
     let (number, unit) = scaled(bytes, BYTES, BYTES.suited(bytes));
     format!("{} {unit}s", four_places(number))
 }
