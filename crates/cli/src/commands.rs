@@ -16,6 +16,7 @@ pub(crate) mod history;
 pub(crate) mod host;
 #[cfg(feature = "import")]
 pub(crate) mod import;
+pub(crate) mod iperf2;
 pub(crate) mod iperf3;
 #[cfg(feature = "store")]
 pub(crate) mod kept;

@@ -347,6 +347,13 @@ pub(crate) enum Command {
     /// Calculate packets, pages, segments and goodput, without measuring
     #[cfg(feature = "calc")]
     Calc(CalcFlags),
+    /// Do what iperf 2 would do with these arguments, in its words
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Iperf {
+        /// iperf's own arguments; see iperf --help
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        arguments: Vec<std::ffi::OsString>,
+    },
     /// Do what iperf3 would do with these arguments, in its words
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Iperf3 {

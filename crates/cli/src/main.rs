@@ -50,8 +50,10 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     // A link with that name is the drop-in.
-    if Path::new(&name).file_name().is_some_and(|name| name == "iperf3") {
-        return commands::iperf3::run(arguments.collect());
+    match Path::new(&name).file_name().and_then(|name| name.to_str()) {
+        Some("iperf3") => return commands::iperf3::run(arguments.collect()),
+        Some("iperf") => return commands::iperf2::run(arguments.collect()),
+        _ => {}
     }
     let result = match Arguments::read(arguments.collect()) {
         Ok(arguments) => run(arguments),
@@ -111,6 +113,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Undo(flags) => commands::undo::run(&flags),
         #[cfg(feature = "calc")]
         Command::Calc(flags) => commands::calc::run(&flags),
+        Command::Iperf { arguments } => Ok(commands::iperf2::run(arguments)),
         Command::Iperf3 { arguments } => Ok(commands::iperf3::run(arguments)),
         #[cfg(feature = "manual")]
         Command::Completions { shell, name } => commands::completions::run(shell, &name),

@@ -10,6 +10,9 @@ use crate::clock::SystemClock;
 use crate::error::SessionError;
 use crate::observer::Observer;
 
+/// The port on which iperf2 servers listen by default.
+pub use protocol::iperf2::DEFAULT_PORT as IPERF2_PORT;
+
 pub use crate::request::{Batching, ClientOptions, DatagramDefault, Request, Watching};
 
 /// Runs one test as a client and reports its events to `observer`. A signal of `interrupts` ends it

@@ -1,0 +1,108 @@
+//! The client: one test, printed while it runs.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use linux::event::StopSignals;
+use measurement::outcome::Ending;
+use measurement::{Course, Peer, StreamRecord, TestPlan, TestRecord, Transport};
+use report::iperf2::{Form, Text};
+use session::{Observer, SessionError};
+
+use super::arguments::Arguments;
+use super::{plan, words};
+
+pub(super) fn run(arguments: &Arguments) -> ExitCode {
+    let request = match plan::request(arguments) {
+        Ok(request) => request,
+        Err(wrong) => return words::refuse(&wrong),
+    };
+    linux::host::raise_file_limit();
+    let interrupts = match StopSignals::open() {
+        Ok(interrupts) => interrupts,
+        Err(error) => return words::fail(&format!("cannot handle signals: {error}")),
+    };
+    let mut printer = Printer::new(arguments, &request.plan);
+    match session::client::run_iperf2(&request, &mut printer, Some(&interrupts)) {
+        Ok(record) => printer.conclude(&record),
+        Err(SessionError::Interrupted) => ExitCode::from(crate::exit::INTERRUPTED),
+        Err(error) => words::fail(&words::of_session(&error, request.plan.transport)),
+    }
+}
+
+struct Printer {
+    text: Text,
+    form: Form,
+    target: (String, u16),
+    plan: TestPlan,
+}
+
+impl Printer {
+    fn new(arguments: &Arguments, plan: &TestPlan) -> Self {
+        let text = Text::new(arguments.form, arguments.unit);
+        let target = (arguments.host.clone(), arguments.port);
+        Self { text, form: arguments.form, target, plan: plan.clone() }
+    }
+
+    fn conclude(&mut self, record: &TestRecord) -> ExitCode {
+        let course = Course {
+            plan: &record.plan,
+            streams: &record.streams,
+            samples: &record.samples,
+            intervals: &record.intervals,
+            base: record.base,
+            stopped: record.stopped,
+            cpu: record.outcome.cpu.unwrap_or_default(),
+        };
+        say(&self.text.summary(&course, &record.reported.streams, &self.date()));
+        if record.plan.transport == Transport::Udp {
+            warn_of_silence(record);
+        }
+        match &record.outcome.ending {
+            Ending::Completed | Ending::Interrupted => ExitCode::SUCCESS,
+            Ending::Failed { error } => words::fail(error),
+        }
+    }
+
+    /// The time of day for values that are separated by commas.
+    fn date(&self) -> String {
+        match self.form {
+            Form::Csv => linux::clock::local_time("%Y%m%d%H%M%S"),
+            Form::Text => String::new(),
+        }
+    }
+}
+
+impl Observer for Printer {
+    fn opened(&mut self, streams: &[StreamRecord]) {
+        let (host, port) = (self.target.0.as_str(), self.target.1);
+        say(&self.text.opened((host, port), &self.plan, streams));
+    }
+
+    fn started(&mut self, _peer: &Peer, _plan: &TestPlan) {}
+
+    fn sampled(&mut self, course: &Course<'_>) {
+        let date = self.date();
+        say(&self.text.sampled(course, &date));
+    }
+}
+
+/// As iperf2 says it, of each flow that the server did not report.
+fn warn_of_silence(record: &TestRecord) {
+    for (number, stream) in (1..).zip(&record.streams) {
+        if record.reported.streams.iter().all(|report| report.id != stream.id) {
+            words::say_error(&format!(
+                "[{number:3}] WARNING: did not receive ack of last datagram after 10 tries."
+            ));
+        }
+    }
+    if record.reported.streams.is_empty() {
+        words::complain("nothing came from the server; is \"iperf -s -u\" running there?");
+    }
+}
+
+fn say(text: &str) {
+    let mut out = io::stdout();
+    // A reader that has gone has seen enough; the test goes on for the server's sake.
+    _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

@@ -1,0 +1,110 @@
+//! From arguments to what is to be done.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use measurement::plan::{IPERF3_STREAMS, PlanDraft};
+use measurement::{BitRate, ByteSize, Direction, End, Pacing, StreamOptions, TestPlan, Transport};
+use session::Family;
+use session::client::{ClientOptions, Request, Watching};
+
+use super::arguments::Arguments;
+use super::values;
+use crate::flags::iperf3_values::split_device;
+
+/// The request of the client.
+///
+/// # Errors
+/// What is wrong with the arguments, in one sentence.
+pub(super) fn request(arguments: &Arguments) -> Result<Request, String> {
+    let family = family(arguments);
+    let (address, device) = arguments.bind.as_deref().map_or((None, None), |text| {
+        let (address, device) = split_device(text);
+        (Some(address), device.map(str::to_owned))
+    });
+    let (address, client_port) = address.map(with_port).transpose()?.unwrap_or_default();
+    let bind: Option<IpAddr> = address
+        .map(|address| session::resolve_ip(address, family).map_err(|error| error.to_string()))
+        .transpose()?;
+    Ok(Request {
+        host: arguments.host.clone(),
+        port: arguments.port,
+        family,
+        bind,
+        further_binds: Vec::new(),
+        connect_timeout: CONNECT_TIMEOUT,
+        cpus: Vec::new(),
+        tags: BTreeMap::new(),
+        plan: plan(arguments)?,
+        options: ClientOptions {
+            watching: Watching::Nothing,
+            device,
+            client_port,
+            ..ClientOptions::default()
+        },
+    })
+}
+
+/// As in iperf2, IPv6 is asked for, by `-V` or by an address.
+fn family(arguments: &Arguments) -> Family {
+    if arguments.ipv6 || arguments.host.contains(':') { Family::V6 } else { Family::V4 }
+}
+
+/// `ADDRESS` or `ADDRESS:PORT`.
+fn with_port(text: &str) -> Result<(Option<&str>, Option<u16>), String> {
+    match text.split_once(':') {
+        Some((address, port)) if !port.contains(':') => {
+            let number = port.parse().map_err(|_| format!("-B {text}: '{port}' is no port"))?;
+            Ok((Some(address), Some(number)))
+        }
+        _ => Ok((Some(text), None)),
+    }
+}
+
+fn plan(arguments: &Arguments) -> Result<TestPlan, String> {
+    if arguments.streams > IPERF3_STREAMS {
+        return Err(format!("-P {}: at most {IPERF3_STREAMS} streams", arguments.streams));
+    }
+    let transport = if arguments.udp { Transport::Udp } else { Transport::Tcp };
+    let draft = PlanDraft {
+        transport,
+        direction: if arguments.reverse { Direction::Receive } else { Direction::Send },
+        streams: arguments.streams,
+        end: match (arguments.amount, arguments.time) {
+            // -n is that of each stream.
+            (Some(bytes), _) => End::Bytes(values::times(bytes, arguments.streams)),
+            (None, time) => End::Time(time.unwrap_or(TIME)),
+        },
+        omit: Duration::ZERO,
+        interval: arguments.interval,
+        options: options(arguments, transport == Transport::Tcp),
+        exchange: None,
+    };
+    draft.check().map_err(|error| error.to_string())
+}
+
+fn options(arguments: &Arguments, is_tcp: bool) -> StreamOptions {
+    let socket = &arguments.socket;
+    let default_rate = if is_tcp { None } else { Some(UDP_RATE) };
+    let rate = arguments.rate.or(default_rate).filter(|rate| rate.bits_per_second() > 0);
+    StreamOptions {
+        block: arguments.length.map(|length| if is_tcp { length } else { length.max(LEAST) }),
+        rate,
+        pacing: rate.map_or(Pacing::Smooth, |_| Pacing::Average),
+        window: socket.window.filter(|window| window.bytes() > 0),
+        mss: socket.mss.filter(|_| is_tcp),
+        congestion: socket.congestion.clone().filter(|_| is_tcp),
+        no_delay: socket.no_delay && is_tcp,
+        type_of_service: socket.type_of_service,
+        hop_limit: socket.hop_limit,
+        ..StreamOptions::default()
+    }
+}
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// iperf2's defaults.
+const TIME: Duration = Duration::from_secs(10);
+const UDP_RATE: BitRate = BitRate::from_bits_per_second(1 << 20);
+/// The header of a datagram (docs/protocol/iperf2.md, clause 4.6).
+const LEAST: ByteSize = ByteSize::from_bytes(76);

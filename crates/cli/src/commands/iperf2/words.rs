@@ -1,0 +1,75 @@
+//! What is said besides results.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use measurement::Transport;
+use session::SessionError;
+
+/// Says it on standard error, as it is.
+pub(super) fn say_error(text: &str) {
+    // Standard error may be closed; the exit code is what is left then.
+    _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Says it on standard error.
+pub(super) fn complain(text: &str) {
+    say_error(&format!("iperf: {text}"));
+}
+
+/// The test failed, or could not start.
+pub(super) fn fail(why: &str) -> ExitCode {
+    complain(why);
+    ExitCode::from(crate::exit::FAILED)
+}
+
+/// The command line is wrong.
+pub(super) fn refuse(wrong: &str) -> ExitCode {
+    complain(wrong);
+    ExitCode::from(crate::exit::USAGE)
+}
+
+/// Why a test could not start; who listens there is an iperf, if anybody does.
+pub(super) fn of_session(error: &SessionError, transport: Transport) -> String {
+    let refused = io::ErrorKind::ConnectionRefused;
+    match error {
+        SessionError::Connect { to, error } if error.kind() == refused => {
+            let udp = if transport == Transport::Udp { " -u" } else { "" };
+            let why = session::reason(error);
+            format!("cannot connect to {to}: {why}; is \"iperf -s{udp}\" running there?")
+        }
+        error => error.to_string(),
+    }
+}
+
+pub(super) const HELP: &str = "\
+Does what iperf 2.1.8 does, as a client (-c)
+
+Usage: iperf -c HOST [options]
+
+  -c, --client HOST           Server to send to
+  -p, --port N                Its port [default: 5001; linerate serve: 5201]
+  -u, --udp                   UDP in place of TCP
+  -R, --reverse               The server sends (TCP)
+  -t, --time SECONDS          Time to send [default: 10]
+  -n, --num N[kmgKMG]         Bytes of each stream to send in place of a time
+  -b, --bandwidth N[kmgKMG]   Rate of each stream in bit/s, 0: unlimited [default: 1M for UDP]
+  -l, --len N[kmKM]           Bytes of a write or datagram [default: 128K, UDP 1470, IPv6 1450]
+  -i, --interval SECONDS      Time between two reports [default: none]
+  -P, --parallel N            Streams [default: 1]
+  -B, --bind IP[:PORT][%DEV]  Address, port and interface to send from
+  -V, --ipv6_domain           IPv6
+  -w, --window N[KM]          Socket buffers
+  -M, --mss N                 TCP maximum segment size
+  -N, --nodelay               TCP_NODELAY
+  -Z, --tcp-congestion NAME   Congestion control
+  -S, --tos N                 Type of service, as 0x10
+  -T, --ttl N                 Time to live
+  -f, --format [kmgKMG]       Unit of the report
+  -y, --reportstyle C         Comma-separated values
+  -e, -m                      Accepted
+  -v, --version               Print the version
+  -h, --help                  Print this help
+
+Upper letters are powers of 1024, lower ones of 1000: 1K is 1024, 1k is 1000.
+";
