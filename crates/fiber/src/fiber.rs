@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use corosensei::{Coroutine, CoroutineResult};
 
 use crate::overflow::Guard;
+use crate::sanitizer::{self, Shadow};
 use crate::stack::Stack;
 
 /// A function on a stack of its own. At each resumption it has access to a `C` of its caller. It
@@ -40,6 +41,7 @@ pub struct Fiber<C: 'static, Y: 'static, R: 'static> {
     thread: u64,
     frames: Frames,
     guard: Guard,
+    shadow: Shadow,
     /// Borrow of the function.
     kept: Option<Kept>,
 }
@@ -114,12 +116,15 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
         assert!(size_of::<F>() <= stack.size() / 4, "too much is captured for the stack");
         let guard = stack.guard();
         let coroutine = Coroutine::with_stack(stack, move |inner, input| {
-            catch_unwind(AssertUnwindSafe(|| match input {
+            let result = catch_unwind(AssertUnwindSafe(|| match input {
                 Input::Go(context) => function(Yielder { inner, context, is_cancelled: false }),
                 Input::Cancel(_) => resume_unwind(Box::new(Cancelled)),
-            }))
+            }));
+            sanitizer::leave();
+            result
         });
-        Self { coroutine: Some(coroutine), thread: 0, frames, guard, kept: None }
+        let shadow = Shadow::new();
+        Self { coroutine: Some(coroutine), thread: 0, frames, guard, shadow, kept: None }
     }
 
     /// As [`Self::new`], of a function that borrows `kept`, which is dropped with the fiber even if
@@ -178,6 +183,7 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
     fn switch(&mut self, input: Input<C>) -> Step<Y, R> {
         let coroutine = self.coroutine.as_mut().expect("a fiber that has not ended");
         let outer = self.guard.enter();
+        self.shadow.enter();
         let result = coroutine.resume(input);
         outer.enter();
         let result = match result {
@@ -239,6 +245,7 @@ impl<C: 'static, Y: 'static> Yielder<'_, C, Y> {
     /// If a destructor calls this while the stack is unwound since the fiber was cancelled.
     pub fn suspend(&mut self, value: Y) {
         assert!(!self.is_cancelled, "a cancelled fiber suspended itself");
+        sanitizer::leave();
         match self.inner.suspend(value) {
             Input::Go(context) => self.context = context,
             Input::Cancel(context) => {

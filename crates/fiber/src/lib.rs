@@ -17,6 +17,7 @@
 
 mod fiber;
 mod overflow;
+mod sanitizer;
 mod stack;
 
 pub use fiber::{Fiber, Frames, Step, Yielder};

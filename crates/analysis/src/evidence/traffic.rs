@@ -100,7 +100,7 @@ impl<'a> Traffic<'a> {
         for outcome in &self.record.outcome.directions {
             let (data, answers) = carries(host.role(), kind, flowing, outcome.direction);
             if data {
-                ours = ours.with(self.data(outcome, mtu, kind));
+                ours = ours.with(self.data(outcome, mtu, kind)).with(self.twice(host, outcome));
             }
             if answers {
                 ours = ours.with(self.answers(outcome));
@@ -126,6 +126,19 @@ impl<'a> Traffic<'a> {
                 self.datagrams(outcome, (got.max(passed).min(sent), sent), (mtu, kind))
             }
         }
+    }
+
+    /// What arrived at a receiver twice, by the duplicate SACKs that it sent (RFC 2883): the path may
+    /// have duplicated it.
+    fn twice(&self, host: &HostView<'_>, outcome: &DirectionOutcome) -> Ours {
+        if self.record.plan.transport == Transport::Udp
+            || *host.role() != receiver(outcome.direction)
+        {
+            return Ours::default();
+        }
+        let told = [counter::TCP_DSACK_OLD_SENT, counter::TCP_DSACK_OFO_SENT];
+        let segments: u64 = told.into_iter().filter_map(|each| host.growth(each)).sum();
+        Ours { least: 0, most: segments.saturating_mul(self.segment() + LONGEST_TCP_HEADERS) }
     }
 
     fn datagrams(

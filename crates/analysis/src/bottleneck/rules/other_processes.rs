@@ -2,10 +2,12 @@
 
 use super::run_delay::LATE;
 use super::{Case, Found, Rule};
-use crate::bottleneck::bound;
+use crate::bottleneck::{bound, load};
 use crate::evidence::HostView;
-use crate::facts::{Severity, others_cpu, run_delay};
+use crate::facts::others_cpu::Crowd;
+use crate::facts::{Severity, others_cpu, pauses, run_delay};
 use crate::words::{self, percent};
+use measurement::Role;
 #[cfg(test)]
 use measurement::host::Family;
 #[cfg(test)]
@@ -32,8 +34,9 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let is_late = crowd.taken >= others_cpu::THRESHOLDS.limiting
         && crowd.waited >= LATE
         && bound::overflows_at(case, host.role());
-    let found =
-        if is_late && !is_known { Found::limit(fact) } else { Found::new(severity.into(), fact) };
+    let is_limit =
+        (is_late && !is_known) || (*host.role() == Role::Here && stops_peer(case, &crowd));
+    let found = if is_limit { Found::limit(fact) } else { Found::new(severity.into(), fact) };
     let found = found
         .at(host.role())
         .explaining(crowd.waited.min(crowd.taken))
@@ -42,6 +45,25 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
         .remedy("stop them, or pin linerate to idle CPUs (--cpus)");
     Some(found)
 }
+
+/// Whether others that run here keep a peer that tells nothing from running: it stands still, nothing
+/// is lost, and tasks wait here nearly all the time though those of this end do not. It shares the
+/// CPUs then, as over a virtual link.
+pub(super) fn are_beside(case: &Case<'_>) -> bool {
+    let Some(test) = case.test.filter(|_| load::is_untold(case, &Role::Peer)) else { return false };
+    let mut here = test.kernels().filter(|host| *host.role() == Role::Here);
+    let crowd = here.next().and_then(|host| others_cpu::crowd(test, host));
+    crowd.is_some_and(|crowd| stops_peer(case, &crowd))
+}
+
+fn stops_peer(case: &Case<'_>, crowd: &Crowd) -> bool {
+    let Some(test) = case.test.filter(|_| load::is_untold(case, &Role::Peer)) else { return false };
+    let stood = pauses::standstills(test).map_or(0.0, |stood| stood.share);
+    stood > 0.0 && crowd.taken.min(crowd.waited) >= NEARLY_ALL * stood
+}
+
+/// Share of the standstills for which others ran and some task waited.
+const NEARLY_ALL: f64 = 0.8;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)

@@ -4,15 +4,16 @@
 use measurement::host::counter;
 use std::time::Duration;
 
-use measurement::Ledger;
 use measurement::judgement::Place;
 use measurement::units::show_time;
+use measurement::{Ledger, Role};
 
-use super::{Case, Found, Rule};
+use super::{Case, Found, Rule, other_processes};
 use crate::accounts::Flow;
+use crate::bottleneck::load;
 use crate::evidence::HostView;
-use crate::facts::stopped;
-use crate::words::{self, percent};
+use crate::facts::{pauses, stopped};
+use crate::words::{self, counted, percent};
 
 pub(super) const RULE: Rule = Rule { page: &stopped::PAGE, check };
 
@@ -20,7 +21,26 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    case.hosts.iter().filter_map(|host| finding(case, host)).collect()
+    case.hosts.iter().filter_map(|host| finding(case, host)).chain(of_silent_peer(case)).collect()
+}
+
+/// A peer that tells nothing. Others that keep this host busy run beside a peer that is on it, too:
+/// then they are named.
+fn of_silent_peer(case: &Case<'_>) -> Option<Found> {
+    let test = case.test.filter(|_| load::is_untold(case, &Role::Peer))?;
+    let stood = pauses::standstills(test).filter(|_| !other_processes::are_beside(case))?;
+    let name = words::host(&Role::Peer);
+    let found = Found::limit(format!("the program on {name} stood still repeatedly"));
+    let found = found.at(&Role::Peer).explaining(stood.share).seen(format!(
+        "{} of about {}, {} of the time, without loss",
+        counted(stood.times, "pause"),
+        show_time(whole_millis(stood.each)),
+        percent(stood.share)
+    ));
+    Some(found.remedy(
+        "look there for SIGSTOP or a debugger (state T in ps), a frozen cgroup, or a process that \
+         has its CPU (top)",
+    ))
 }
 
 fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {

@@ -380,6 +380,8 @@ tcp! {
     TCP_DSACK_RECV = "TCPDSACKRecv";
     /// Duplicate SACKs sent for segments that had arrived and been delivered (RFC 2883).
     TCP_DSACK_OLD_SENT = "TCPDSACKOldSent";
+    /// Duplicate SACKs sent for segments that had arrived out of order (RFC 2883).
+    TCP_DSACK_OFO_SENT = "TCPDSACKOfoSent";
     /// TCP segments dropped since newer ones had arrived, by their timestamps (RFC 7323, section 5).
     TCP_PAWS = "PAWSEstab";
     /// Failed probes of packetization layer path MTU discovery (RFC 4821).
