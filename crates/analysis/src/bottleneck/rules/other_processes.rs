@@ -4,7 +4,6 @@ use super::run_delay::LATE;
 use super::{Case, Found, Rule};
 use crate::bottleneck::{bound, load};
 use crate::evidence::HostView;
-use crate::facts::others_cpu::Crowd;
 use crate::facts::{Severity, others_cpu, pauses, run_delay};
 use crate::words::{self, percent};
 use measurement::Role;
@@ -18,7 +17,8 @@ pub(super) const RULE: Rule = Rule { page: &others_cpu::PAGE, check };
 fn check(case: &Case<'_>) -> Vec<Found> {
     let test = case.test.filter(|_| case.wanting().next().is_some());
     test.map_or_else(Vec::new, |test| {
-        test.kernels().filter_map(|host| finding(case, host)).collect()
+        let told = test.kernels().filter_map(|host| finding(case, host));
+        told.chain(of_silent_peer(case)).collect()
     })
 }
 
@@ -34,9 +34,8 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let is_late = crowd.taken >= others_cpu::THRESHOLDS.limiting
         && crowd.waited >= LATE
         && bound::overflows_at(case, host.role());
-    let is_limit =
-        (is_late && !is_known) || (*host.role() == Role::Here && stops_peer(case, &crowd));
-    let found = if is_limit { Found::limit(fact) } else { Found::new(severity.into(), fact) };
+    let found =
+        if is_late && !is_known { Found::limit(fact) } else { Found::new(severity.into(), fact) };
     let found = found
         .at(host.role())
         .explaining(crowd.waited.min(crowd.taken))
@@ -46,20 +45,29 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     Some(found)
 }
 
-/// Whether others that run here keep a peer that tells nothing from running: it stands still, nothing
-/// is lost, and tasks wait here nearly all the time though those of this end do not. It shares the
-/// CPUs then, as over a virtual link.
+/// Whether others that run here keep a peer that tells nothing from running.
 pub(super) fn are_beside(case: &Case<'_>) -> bool {
-    let Some(test) = case.test.filter(|_| load::is_untold(case, &Role::Peer)) else { return false };
-    let mut here = test.kernels().filter(|host| *host.role() == Role::Here);
-    let crowd = here.next().and_then(|host| others_cpu::crowd(test, host));
-    crowd.is_some_and(|crowd| stops_peer(case, &crowd))
+    of_silent_peer(case).is_some()
 }
 
-fn stops_peer(case: &Case<'_>, crowd: &Crowd) -> bool {
-    let Some(test) = case.test.filter(|_| load::is_untold(case, &Role::Peer)) else { return false };
-    let stood = pauses::standstills(test).map_or(0.0, |stood| stood.share);
-    stood > 0.0 && crowd.taken.min(crowd.waited) >= NEARLY_ALL * stood
+/// A peer that tells nothing, stands still and loses nothing, while tasks wait here nearly all the
+/// time, though those of this end do not: it shares the CPUs, as over a virtual link.
+fn of_silent_peer(case: &Case<'_>) -> Option<Found> {
+    let test = case.test.filter(|_| load::is_untold(case, &Role::Peer))?;
+    let stood = pauses::standstills(test)?;
+    let here = test.kernels().find(|host| *host.role() == Role::Here)?;
+    let crowd = others_cpu::crowd(test, here)?;
+    let is_it = crowd.taken.min(crowd.waited) >= NEARLY_ALL * stood.share;
+    let name = words::host(&Role::Peer);
+    let found = || {
+        Found::limit(format!("other processes use the CPUs of {name}, which are this host's"))
+            .at(&Role::Peer)
+            .explaining(stood.share)
+            .seen(format!("they used {} here", words::cpus(crowd.taken)))
+            .seen(format!("{name} stood still for {} of the time", percent(stood.share)))
+            .remedy("stop them")
+    };
+    is_it.then(found)
 }
 
 /// Share of the standstills for which others ran and some task waited.
