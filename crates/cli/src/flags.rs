@@ -36,6 +36,7 @@ mod key;
 mod ladder;
 mod latency;
 mod mesh;
+mod mesh_job;
 mod packets;
 pub(crate) mod points;
 mod probe;

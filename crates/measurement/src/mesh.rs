@@ -220,7 +220,7 @@ pub struct MeshRecord {
     pub error: Option<RunError>,
 }
 
-fn is_zero(count: &u64) -> bool {
+const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

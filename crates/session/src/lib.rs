@@ -31,6 +31,7 @@ mod request;
 mod resolve;
 mod runtime;
 mod sampler;
+pub mod sealed;
 pub mod server;
 mod setting;
 mod socket_options;

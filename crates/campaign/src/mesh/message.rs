@@ -3,6 +3,15 @@
 use measurement::MeshReading;
 use serde::{Deserialize, Serialize};
 
+/// What an agent says first that joins a mesh by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Name of its host.
+    pub name: String,
+}
+
 /// From the coordinator to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

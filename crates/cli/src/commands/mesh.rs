@@ -2,6 +2,9 @@
 
 mod agent;
 mod hosts;
+mod joined;
+mod kubernetes;
+mod passed_on;
 mod store;
 
 use std::io::Write;
@@ -30,22 +33,37 @@ pub(crate) use agent::run as agent;
 use store::Store;
 
 pub(crate) fn run(flags: &MeshFlags) -> anyhow::Result<ExitCode> {
-    let form = Form::of(flags)?;
+    if let Some(image) = &flags.job.kubernetes {
+        return kubernetes::print(flags, image);
+    }
+    if let Some(at) = &flags.job.join {
+        return joined::run(flags, at);
+    }
     let hosts = hosts::of(flags)?;
-    let topology = flags.topology.as_deref().map(|file| topology(file, &hosts)).transpose()?;
+    coordinate(flags, &hosts, || channels(flags, &hosts))
+}
+
+/// Runs the mesh on agents that are started when all else is known to be right.
+fn coordinate(
+    flags: &MeshFlags,
+    hosts: &[MeshHost],
+    channels: impl FnOnce() -> Vec<std::io::Result<Channel>>,
+) -> anyhow::Result<ExitCode> {
+    let form = Form::of(flags)?;
+    let topology = flags.topology.as_deref().map(|file| topology(file, hosts)).transpose()?;
     let store = flags.output.output.as_deref();
-    let store = store.map(|file| Store::open(file, flags.output.resume, &hosts)).transpose()?;
+    let store = store.map(|file| Store::open(file, flags.output.resume, hosts)).transpose()?;
     let seed = store.as_ref().map_or(SEED, |store| store.seed);
     let mut design = Design::of(u32::try_from(hosts.len())?, topology.clone(), seed);
     design.sample = flags.sample.or(design.sample);
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let agents = Agents::new(channels(flags, &hosts));
+    let agents = Agents::new(channels());
     let tested = Tested { time: flags.time, streams: flags.streams };
-    let mut progress = Progress::new(flags, &hosts, store);
-    let coordinator = Coordinator::new(&hosts, design, tested, agents);
+    let mut progress = Progress::new(flags, hosts, store);
+    let coordinator = Coordinator::new(hosts, design, tested, agents);
     let ended = coordinator.run(Some(&interrupts), &mut progress).map_err(|why| anyhow!(why))?;
     drop(progress);
-    finish(flags, form, &hosts, topology.as_ref(), &ended)
+    finish(flags, form, hosts, topology.as_ref(), &ended)
 }
 
 fn topology(file: &Path, hosts: &[MeshHost]) -> anyhow::Result<Topology> {

@@ -10,6 +10,7 @@ use measurement::BitRate;
 use measurement::units::parse_duration;
 
 use super::format::FormatFlags;
+use super::mesh_job::MeshJobFlags;
 use super::values::{parse_streams, parse_tag};
 
 /// Tests all pairs of many hosts in rounds, each host in one test at a time, and names the host, link
@@ -18,7 +19,7 @@ use super::values::{parse_streams, parse_tag};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MeshFlags {
     /// File of the hosts: a line `NAME [ADDRESS]` for each
-    #[arg(long, env = "LINERATE_HOSTS", value_name = "FILE", required_unless_present = "slurm")]
+    #[arg(long, env = "LINERATE_HOSTS", value_name = "FILE", required_unless_present_any = ["slurm", "kubernetes", "join"])]
     pub(crate) hosts: Option<PathBuf>,
     /// Command that runs a program on a host, in place of ssh, e.g. 'ip netns exec {host}'
     #[arg(long, env = "LINERATE_VIA", value_name = "COMMAND", value_parser = Via::parse)]
@@ -45,6 +46,8 @@ pub(crate) struct MeshFlags {
     /// Exit with 4 if a pair delivers less in a direction, e.g. 10G, or has no result
     #[arg(long, env = "LINERATE_EXPECT", value_name = "RATE")]
     pub(crate) expect: Option<BitRate>,
+    #[command(flatten)]
+    pub(crate) job: MeshJobFlags,
     #[command(flatten)]
     pub(crate) output: MeshOutputFlags,
 }
@@ -85,6 +88,7 @@ Examples:
   linerate mesh --hosts hosts.txt --via 'ip netns exec {host}' -t 1s
   linerate mesh --hosts hosts.txt -o mesh.jsonl --resume only what is missing in the file
   salloc -N8 linerate mesh --slurm --expect 10G          exit code 4 if a pair has less
+  linerate mesh --kubernetes --nodes 8 > mesh.yaml       a Job, for kubectl apply -f mesh.yaml
 
 A pair is tested in both directions, TCP, one after the other. Up to 64 hosts all pairs are tested,
 of more a random sample; suspects are then tested again, alone.

@@ -30,6 +30,7 @@ mod ladder;
 mod latency;
 mod many;
 mod mesh;
+mod mesh_jobs;
 mod probe;
 mod rates;
 mod report;

@@ -1,11 +1,12 @@
 //! The agent of a mesh on one host: answers the tests of others, and runs those that the coordinator
-//! tells it to run, over its standard input and output. It ends when its input does.
+//! tells it to run, over its standard input and output or over a connection. It ends when its input
+//! does.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -27,28 +28,43 @@ use session::{Family, OptionalParameters, Server, Token};
 
 use crate::exit;
 
+/// Answers to the coordinator, from several threads.
+type Out = Arc<Mutex<Box<dyn Write + Send>>>;
+
 /// Runs until the coordinator is gone.
 pub(crate) fn run() -> ExitCode {
-    let mut input = io::stdin().lock();
+    serve(io::stdin().lock(), Box::new(io::stdout()))
+}
+
+/// As above, over a connection.
+pub(super) fn run_over(input: impl Read, output: impl Write + Send + 'static) -> ExitCode {
+    serve(BufReader::with_capacity(4096, input), Box::new(output))
+}
+
+fn serve(mut input: impl BufRead, output: Box<dyn Write + Send>) -> ExitCode {
+    let out: Out = Arc::new(Mutex::new(output));
     let Some(Order::Begin { key }) = next(&mut input) else {
         return ExitCode::from(exit::USAGE);
     };
     let server = match Server::bind(options(key.clone())) {
         Ok(server) => server,
         Err(error) => {
-            say(&Answer::Unable { error: error.to_string() });
+            say(&out, &Answer::Unable { error: error.to_string() });
             return ExitCode::from(exit::FAILED);
         }
     };
     let (port, linerate) = (server.address().port(), env!("CARGO_PKG_VERSION").to_owned());
     thread::spawn(move || server.run(Arc::new(Silent), None));
-    say(&Answer::Ready { port, linerate });
+    say(&out, &Answer::Ready { port, linerate });
     let (orders, ordered) = mpsc::channel();
-    thread::spawn(move || ordered.into_iter().for_each(|order| carry_out(&order, &key)));
+    let of_tests = Arc::clone(&out);
+    thread::spawn(move || {
+        ordered.into_iter().for_each(|order| carry_out(&order, &key, &of_tests));
+    });
     // The end of the input ends this process, and all that it does.
     while let Some(order) = next(&mut input) {
         match order {
-            Order::Clock { id } => say(&Answer::Clock { id, seconds: now() }),
+            Order::Clock { id } => say(&out, &Answer::Clock { id, seconds: now() }),
             order => _ = orders.send(order),
         }
     }
@@ -109,22 +125,23 @@ fn now() -> f64 {
     clock::monotonic().as_secs_f64()
 }
 
-fn say(answer: &Answer) {
+fn say(out: &Out, answer: &Answer) {
     let line = serde_json::to_string(answer).unwrap_or_default() + "\n";
-    let mut out = io::stdout().lock();
+    let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
     // A coordinator that is gone closes the input, too.
     _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
 }
 
-fn carry_out(order: &Order, key: &str) {
+fn carry_out(order: &Order, key: &str, out: &Out) {
     let Order::Test { id, name, peer, to, seconds, streams } = order else { return };
     let id = *id;
-    say(&Answer::Began { id, seconds: now() });
+    say(out, &Answer::Began { id, seconds: now() });
     let tested = tested(to, *seconds, *streams, key, [name, peer]);
-    say(&match tested {
+    let answer = match tested {
         Ok(readings) => Answer::Tested { id, readings },
         Err(error) => Answer::Failed { id, error },
-    });
+    };
+    say(out, &answer);
 }
 
 /// Tests both directions, first from here.
