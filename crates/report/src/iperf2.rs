@@ -5,6 +5,7 @@
 //! caller calls the methods in the order of a test: `opened`, `sampled` after each sample,
 //! `summary`.
 
+use std::fmt::Write;
 use std::net::SocketAddr;
 
 use measurement::record::PeerStream;
@@ -62,7 +63,7 @@ impl Text {
             let way = if stream.sender { "" } else { " (reverse)" };
             if let (Some(local), Some(peer)) = (stream.local, stream.peer) {
                 let (local, peer) = (at(local), at(peer));
-                out += &format!("[{number:3}] local {local} connected with {peer}{way}\n");
+                _ = writeln!(out, "[{number:3}] local {local} connected with {peer}{way}");
             }
         }
         out

@@ -121,9 +121,9 @@ mod tests {
     };
 
     fn hexadecimal(bytes: &[u8]) -> String {
-        let words = bytes
-            .chunks(4)
-            .map(|word| word.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+        let number =
+            |word: &[u8]| word.iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+        let words = bytes.chunks_exact(4).map(|word| format!("{:08x}", number(word)));
         words.collect::<Vec<_>>().join(" ").replace("00000000", "0")
     }
 

@@ -60,7 +60,8 @@ impl Datagram {
     #[expect(clippy::cast_possible_truncation, reason = "the wire has two words for it")]
     pub fn write(&self, payload: &mut [u8]) {
         let seconds = self.sent.as_secs() as u32;
-        let (low, high) = (self.sequence as u32, (self.sequence >> 32) as u32);
+        let sequence = self.sequence.cast_unsigned();
+        let (low, high) = (sequence as u32, (sequence >> 32) as u32);
         let words = [low, seconds, self.sent.subsec_micros(), high];
         for (place, word) in payload.chunks_exact_mut(4).zip(words) {
             place.copy_from_slice(&word.to_be_bytes());

@@ -59,7 +59,9 @@ fn serve(mut input: impl BufRead, output: Box<dyn Write + Send>) -> ExitCode {
     let (orders, ordered) = mpsc::channel();
     let of_tests = Arc::clone(&out);
     thread::spawn(move || {
-        ordered.into_iter().for_each(|order| carry_out(&order, &key, &of_tests));
+        for order in ordered {
+            carry_out(&order, &key, &of_tests);
+        }
     });
     // The end of the input ends this process, and all that it does.
     while let Some(order) = next(&mut input) {

@@ -139,22 +139,8 @@ fn hosts_of(
     let mut hosts = vec![MeshHost { name, address: of_first.unwrap_or_default() }];
     let mut channels = vec![own_agent()];
     for number in 1..nodes {
-        let (host, channel) = match members.remove(&number) {
-            Some(Member { hello, address, reader, writer, .. }) => {
-                let channel = Channel {
-                    orders: Box::new(writer),
-                    answers: Box::new(reader),
-                    errors: None,
-                    process: None,
-                };
-                (MeshHost { name: shown(&hello), address: address.to_string() }, Ok(channel))
-            }
-            None => {
-                let name = format!("node{number}");
-                let why = format!("it did not join within {} s", JOIN_LIMIT.as_secs());
-                (MeshHost { address: name.clone(), name }, Err(io::Error::other(why)))
-            }
-        };
+        let joined = members.remove(&number).map(Member::into_host);
+        let (host, channel) = joined.unwrap_or_else(|| missing(number));
         hosts.push(host);
         channels.push(channel);
     }
@@ -162,12 +148,32 @@ fn hosts_of(
     (hosts, channels)
 }
 
+/// A host that did not join.
+fn missing(number: u32) -> (MeshHost, io::Result<Channel>) {
+    let name = format!("node{number}");
+    let why = format!("it did not join within {} s", JOIN_LIMIT.as_secs());
+    (MeshHost { address: name.clone(), name }, Err(io::Error::other(why)))
+}
+
+impl Member {
+    fn into_host(self) -> (MeshHost, io::Result<Channel>) {
+        let host = MeshHost { name: shown(&self.hello), address: self.address.to_string() };
+        let channel = Channel {
+            orders: Box::new(self.writer),
+            answers: Box::new(self.reader),
+            errors: None,
+            process: None,
+        };
+        (host, Ok(channel))
+    }
+}
+
 fn own_agent() -> io::Result<Channel> {
     Channel::start(Command::new(env::current_exe()?).arg("mesh-agent"))
 }
 
 fn shown(hello: &Hello) -> String {
-    let letters = hello.name.chars().filter(|letter| letter.is_ascii_graphic()).take(63);
+    let letters = hello.name.chars().filter(char::is_ascii_graphic).take(63);
     letters.collect()
 }
 

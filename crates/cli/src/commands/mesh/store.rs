@@ -90,8 +90,7 @@ impl Store {
                         self.places.insert((pair.stage, *a, *b, whole, length));
                     }
                 }
-                MeshEvent::Pair(_) => {}
-                MeshEvent::Lost { .. } => {}
+                MeshEvent::Pair(_) | MeshEvent::Lost { .. } => {}
             }
             whole += line.len() as u64;
             line.clear();

@@ -231,7 +231,7 @@ mod tests {
                 thread::sleep(Duration::from_millis(1));
             }
         };
-        let flood = |mut far: UnixStream| while far.write_all(&[b' '; 1 << 16]).is_ok() {};
+        let flood = |mut far: UnixStream| while far.write_all(&[b' '; 1 << 12]).is_ok() {};
         let word = |mut far: UnixStream| far.write_all(b"{}").expect("written");
         assert_eq!(answer(trickle, Duration::from_millis(100)), Err("timed out".to_owned()));
         assert_eq!(answer(flood, PATIENCE), Err("its answer is too long".to_owned()));
