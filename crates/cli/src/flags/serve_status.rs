@@ -10,8 +10,7 @@ pub(crate) enum ServeAction {
 }
 
 /// Lists the tests that the servers on this host run: whose, in which direction, their rate now, and
-/// the time left. Only root and the user who started a server may ask it; what another user than root
-/// or yours answers is not believed.
+/// the time left. Only root and the user who started a server may ask it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct StatusFlags {

@@ -38,6 +38,7 @@ mod search;
 mod service;
 mod serving;
 mod several;
+mod shortages;
 mod siege;
 mod support;
 mod sweep;
