@@ -11,8 +11,10 @@ use std::net::SocketAddr;
 use measurement::record::PeerStream;
 use measurement::{ByteSize, Course, StreamRecord, TestPlan, Transport};
 
+mod received;
 mod rows;
 
+pub use self::received::Received;
 use self::rows::{Datagrams, Row, Whose, intervals, totals};
 use crate::iperf3::{UnitFormat, amount};
 

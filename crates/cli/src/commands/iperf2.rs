@@ -7,6 +7,7 @@ use std::process::ExitCode;
 mod arguments;
 mod client;
 mod plan;
+mod server;
 mod values;
 mod words;
 
@@ -17,6 +18,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     match Arguments::read(arguments) {
         Ok(Asked::Help) => print(words::HELP),
         Ok(Asked::Version) => print(&format!("{}\n", report::iperf2::VERSION)),
+        Ok(Asked::Run(arguments)) if arguments.server => server::run(&arguments),
         Ok(Asked::Run(arguments)) => client::run(&arguments),
         Err(wrong) => words::refuse(&wrong),
     }

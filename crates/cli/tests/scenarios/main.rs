@@ -26,6 +26,7 @@ mod host;
 mod import;
 mod interruptions;
 mod iperf2;
+mod iperf2_client;
 mod ladder;
 mod latency;
 mod many;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::outcome::CpuUse;
+use measurement::outcome::{CpuUse, DatagramLedger, Throughput};
 use measurement::plan::PlanDraft;
 use measurement::record::PeerStream;
 use measurement::{
@@ -10,7 +10,7 @@ use measurement::{
     TestPlan, Timestamp, Transport,
 };
 
-use super::{Form, Text};
+use super::{Form, Received, Text};
 use crate::iperf3::UnitFormat;
 
 fn plan(transport: Transport, direction: Direction, streams: u32) -> TestPlan {
@@ -138,4 +138,29 @@ fn a_server_that_sends_is_marked_and_a_unit_holds_for_amounts_too() {
     let mut text = Text::new(Form::Text, "K".parse().expect("a unit"));
     let out = text.summary(&course, &[], "");
     assert!(out.contains("[ *1] 0.0000-1.5000 sec   384 KBytes   256 KBytes/sec"), "{out}");
+}
+
+#[test]
+fn a_server_prints_what_it_received() {
+    assert!(Text::listening(Transport::Udp, 5_001).contains("Server listening on UDP port 5001"));
+    let streams = streams(1, false);
+    let ledger = DatagramLedger {
+        sent: 182,
+        received: 182,
+        lost: 0,
+        tail: None,
+        unaccounted: None,
+        reordered: None,
+        duplicate: None,
+        late: None,
+    };
+    let delivered = Throughput::over(267_540, Duration::from_micros(2_018_800));
+    let datagrams = Some((ledger, 0.000_002));
+    let received = Received { first: 3, streams: &streams, delivered, datagrams };
+    let expected = "\
+[  3] local 127.0.0.1 port 40001 connected with 127.0.0.1 port 5001
+[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams
+[  3] 0.0000-2.0188 sec   261 KBytes  1.06 Mbits/sec   0.002 ms 0/182 (0%)
+";
+    assert_eq!(received.text(Form::Text, UnitFormat::Adaptive, ""), expected);
 }

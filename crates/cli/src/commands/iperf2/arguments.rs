@@ -21,6 +21,7 @@ pub(super) enum Asked {
 #[derive(Clone, Debug)]
 pub(super) struct Arguments {
     pub(super) host: String,
+    pub(super) server: bool,
     pub(super) port: u16,
     pub(super) udp: bool,
     pub(super) reverse: bool,
@@ -54,6 +55,7 @@ impl Default for Arguments {
     fn default() -> Self {
         Self {
             host: String::new(),
+            server: false,
             port: DEFAULT_PORT,
             udp: false,
             reverse: false,
@@ -92,11 +94,6 @@ impl Arguments {
                 }
             }
         }
-        if read.host.is_empty() {
-            return Err("name the server with -c HOST; for a server type linerate serve, which \
-                        iperf's clients reach with -p 5201"
-                .to_owned());
-        }
         read.check()?;
         Ok(Asked::Run(Box::new(read)))
     }
@@ -105,6 +102,7 @@ impl Arguments {
         let socket = &mut self.socket;
         match letter {
             'c' => self.host = value,
+            's' => self.server = true,
             'p' => self.port = values::port(&value)?,
             'u' => self.udp = true,
             'R' => self.reverse = true,
@@ -132,6 +130,9 @@ impl Arguments {
     }
 
     fn check(&self) -> Result<(), String> {
+        if self.host.is_empty() != self.server {
+            return Err("choose one: a server (-s), or a client of one (-c HOST)".to_owned());
+        }
         if self.udp && self.reverse {
             return Err(
                 "-R is there over TCP alone; type linerate test HOST --udp --receive with a \
@@ -205,11 +206,6 @@ fn by_name(name: &str) -> Result<&'static Known, String> {
 
 fn lacks(option: &str) -> String {
     match option {
-        "-s" | "--server" | "-D" | "--daemon" | "-1" | "--singleclient" | "-U" => {
-            "linerate serve receives from iperf's clients, at its own port: type linerate serve, and \
-             iperf -c HOST -p 5201"
-                .to_owned()
-        }
         "-d" | "--dualtest" | "-r" | "--tradeoff" | "--full-duplex" => {
             format!("{option} is not there: run one test without it and one with -R")
         }
@@ -222,8 +218,9 @@ fn lacks_value(option: &str) -> String {
 }
 
 /// The options that are there. Those whose effect is here what it always is come last.
-const KNOWN: [Known; 25] = [
+const KNOWN: [Known; 26] = [
     Known('c', "client", true),
+    Known('s', "server", false),
     Known('p', "port", true),
     Known('u', "udp", false),
     Known('R', "reverse", false),
@@ -251,8 +248,7 @@ const KNOWN: [Known; 25] = [
 ];
 
 /// Options of iperf 2.1.8 that are not there.
-const LACKING: [(char, &str); 45] = [
-    ('s', "server"),
+const LACKING: [(char, &str); 44] = [
     ('D', "daemon"),
     ('1', "singleclient"),
     ('U', "single_udp"),
@@ -334,11 +330,12 @@ mod tests {
             ("-c here -F x", "-F is an option of iperf that linerate does not have"),
             ("-c here --trip-times", "--trip-times is an option"),
             ("-c here -d", "run one test without it and one with -R"),
-            ("-s", "type linerate serve"),
+            ("-s -c here", "choose one"),
+            ("-s -D", "-D is an option of iperf"),
             ("-c here --foo", "iperf has no option --foo"),
             ("-c here -q", "iperf has no option -q"),
             ("-c", "-c needs a value"),
-            ("-u", "name the server with -c HOST"),
+            ("-u", "a client of one (-c HOST)"),
             ("here", "'here' belongs to no option"),
             ("-c here -u -R", "-R is there over TCP alone"),
             ("-c here -y X", "C alone"),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
-use measurement::{Course, Peer, StreamRecord, TestPlan, TestRecord, Transport};
+use measurement::{Course, StreamRecord, TestPlan, TestRecord, Transport};
 use report::iperf2::{Form, Text};
 use session::{Observer, SessionError};
 
@@ -54,21 +54,13 @@ impl Printer {
             stopped: record.stopped,
             cpu: record.outcome.cpu.unwrap_or_default(),
         };
-        say(&self.text.summary(&course, &record.reported.streams, &self.date()));
+        say(&self.text.summary(&course, &record.reported.streams, &date(self.form)));
         if record.plan.transport == Transport::Udp {
             warn_of_silence(record);
         }
         match &record.outcome.ending {
             Ending::Completed | Ending::Interrupted => ExitCode::SUCCESS,
             Ending::Failed { error } => words::fail(error),
-        }
-    }
-
-    /// The time of day for values that are separated by commas.
-    fn date(&self) -> String {
-        match self.form {
-            Form::Csv => linux::clock::local_time("%Y%m%d%H%M%S"),
-            Form::Text => String::new(),
         }
     }
 }
@@ -79,11 +71,8 @@ impl Observer for Printer {
         say(&self.text.opened((host, port), &self.plan, streams));
     }
 
-    fn started(&mut self, _peer: &Peer, _plan: &TestPlan) {}
-
     fn sampled(&mut self, course: &Course<'_>) {
-        let date = self.date();
-        say(&self.text.sampled(course, &date));
+        say(&self.text.sampled(course, &date(self.form)));
     }
 }
 
@@ -101,7 +90,16 @@ fn warn_of_silence(record: &TestRecord) {
     }
 }
 
-fn say(text: &str) {
+/// The time of day for values that are separated by commas.
+pub(super) fn date(form: Form) -> String {
+    match form {
+        Form::Csv => linux::clock::local_time("%Y%m%d%H%M%S"),
+        Form::Text => String::new(),
+    }
+}
+
+/// Prints it.
+pub(super) fn say(text: &str) {
     let mut out = io::stdout();
     // A reader that has gone has seen enough; the test goes on for the server's sake.
     _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -18,19 +18,11 @@ use crate::flags::iperf3_values::split_device;
 /// # Errors
 /// What is wrong with the arguments, in one sentence.
 pub(super) fn request(arguments: &Arguments) -> Result<Request, String> {
-    let family = family(arguments);
-    let (address, device) = arguments.bind.as_deref().map_or((None, None), |text| {
-        let (address, device) = split_device(text);
-        (Some(address), device.map(str::to_owned))
-    });
-    let (address, client_port) = address.map(with_port).transpose()?.unwrap_or_default();
-    let bind: Option<IpAddr> = address
-        .map(|address| session::resolve_ip(address, family).map_err(|error| error.to_string()))
-        .transpose()?;
+    let (bind, client_port, device) = bind(arguments)?;
     Ok(Request {
         host: arguments.host.clone(),
         port: arguments.port,
-        family,
+        family: family(arguments),
         bind,
         further_binds: Vec::new(),
         connect_timeout: CONNECT_TIMEOUT,
@@ -46,19 +38,35 @@ pub(super) fn request(arguments: &Arguments) -> Result<Request, String> {
     })
 }
 
+/// Address, port and interface of `-B`.
+///
+/// # Errors
+/// What is wrong with it, in one sentence.
+pub(super) fn bind(
+    arguments: &Arguments,
+) -> Result<(Option<IpAddr>, Option<u16>, Option<String>), String> {
+    let Some(text) = arguments.bind.as_deref() else { return Ok((None, None, None)) };
+    let (text, device) = split_device(text);
+    let (address, port) = with_port(text)?;
+    let family = if address.contains(':') { Family::V6 } else { family(arguments) };
+    let address =
+        session::resolve_ip(address, family).map_err(|error| format!("-B {text}: {error}"))?;
+    Ok((Some(address), port, device.map(str::to_owned)))
+}
+
 /// As in iperf2, IPv6 is asked for, by `-V` or by an address.
 fn family(arguments: &Arguments) -> Family {
     if arguments.ipv6 || arguments.host.contains(':') { Family::V6 } else { Family::V4 }
 }
 
 /// `ADDRESS` or `ADDRESS:PORT`.
-fn with_port(text: &str) -> Result<(Option<&str>, Option<u16>), String> {
+fn with_port(text: &str) -> Result<(&str, Option<u16>), String> {
     match text.split_once(':') {
         Some((address, port)) if !port.contains(':') => {
             let number = port.parse().map_err(|_| format!("-B {text}: '{port}' is no port"))?;
-            Ok((Some(address), Some(number)))
+            Ok((address, Some(number)))
         }
-        _ => Ok((Some(text), None)),
+        _ => Ok((text, None)),
     }
 }
 

@@ -43,12 +43,13 @@ pub(super) fn of_session(error: &SessionError, transport: Transport) -> String {
 }
 
 pub(super) const HELP: &str = "\
-Does what iperf 2.1.8 does, as a client (-c)
+Does what iperf 2.1.8 does, as client (-c) or as server (-s)
 
-Usage: iperf -c HOST [options]
+Usage: iperf [-s|-c HOST] [options]
 
-  -c, --client HOST           Server to send to
-  -p, --port N                Its port [default: 5001; linerate serve: 5201]
+  -c, --client HOST           Run as a client of this server
+  -s, --server                Run as a server, of TCP and UDP
+  -p, --port N                Port of the server [default: 5001; linerate serve: 5201]
   -u, --udp                   UDP in place of TCP
   -R, --reverse               The server sends (TCP)
   -t, --time SECONDS          Time to send [default: 10]
@@ -57,7 +58,7 @@ Usage: iperf -c HOST [options]
   -l, --len N[kmKM]           Bytes of a write or datagram [default: 128K, UDP 1470, IPv6 1450]
   -i, --interval SECONDS      Time between two reports [default: none]
   -P, --parallel N            Streams [default: 1]
-  -B, --bind IP[:PORT][%DEV]  Address, port and interface to send from
+  -B, --bind IP[:PORT][%DEV]  Address, port and interface
   -V, --ipv6_domain           IPv6
   -w, --window N[KM]          Socket buffers
   -M, --mss N                 TCP maximum segment size

@@ -129,12 +129,13 @@ impl Running {
             return Err(SessionError::NothingReceived { peer: self.server, patience });
         }
         let time_is_up = self.time_is_up_at(around).is_some_and(|end| now >= end);
-        // The sender of what this end receives ends its connections.
-        if time_is_up || trial.has_moved_all(now) || trial.is_stuck() {
-            return Ok(Some(Ending::Completed));
-        }
         let failed =
             |why| Ending::Failed { error: format!("the test with {} failed: {why}", self.server) };
+        // The sender of what this end receives ends its connections.
+        if time_is_up || trial.has_moved_all(now) || trial.is_stuck() {
+            let is_vain = around.request.plan.direction.receives() && trial.moved() == 0;
+            return Ok(Some(if is_vain { failed(NOTHING) } else { Ending::Completed }));
+        }
         Ok(trial.breakdown(now).map(failed))
     }
 
@@ -198,6 +199,8 @@ fn block(plan: &TestPlan, server: SocketAddr) -> ByteSize {
     }
 }
 
+/// Of a server that does not know `-R`.
+const NOTHING: &str = "the server has sent nothing";
 const UDP_PAYLOAD: ByteSize = ByteSize::from_bytes(1_470);
 const UDP_PAYLOAD_V6: ByteSize = ByteSize::from_bytes(1_450);
 /// How much longer than asked a server may send.
