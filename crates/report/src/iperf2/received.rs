@@ -1,5 +1,7 @@
 //! What a server of iperf2 prints.
 
+use std::fmt::Write;
+
 use measurement::outcome::{DatagramLedger, Throughput};
 use measurement::{StreamRecord, Transport};
 
@@ -38,7 +40,7 @@ impl Received<'_> {
         for (number, stream) in (self.first..).zip(self.streams) {
             if let (Some(local), Some(peer)) = (stream.local, stream.peer) {
                 let (local, peer) = (at(local), at(peer));
-                out += &format!("[{number:3}] local {local} connected with {peer}\n");
+                _ = writeln!(out, "[{number:3}] local {local} connected with {peer}");
             }
         }
         let columns = if self.datagrams.is_some() { COLUMNS } else { "" };

@@ -19,6 +19,7 @@ pub(super) enum Asked {
 
 /// A test as it was asked for.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches of the command line")]
 pub(super) struct Arguments {
     pub(super) host: String,
     pub(super) server: bool,

@@ -38,13 +38,14 @@ pub(super) fn request(arguments: &Arguments) -> Result<Request, String> {
     })
 }
 
-/// Address, port and interface of `-B`.
+/// Address, port and interface.
+type Bound = (Option<IpAddr>, Option<u16>, Option<String>);
+
+/// What `-B` asks for.
 ///
 /// # Errors
 /// What is wrong with it, in one sentence.
-pub(super) fn bind(
-    arguments: &Arguments,
-) -> Result<(Option<IpAddr>, Option<u16>, Option<String>), String> {
+pub(super) fn bind(arguments: &Arguments) -> Result<Bound, String> {
     let Some(text) = arguments.bind.as_deref() else { return Ok((None, None, None)) };
     let (text, device) = split_device(text);
     let (address, port) = with_port(text)?;
