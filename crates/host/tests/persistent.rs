@@ -181,7 +181,7 @@ fn sysctl_reads_its_file() {
         return eprintln!("not run: {reason}");
     }
     let link = Link::create(&LinkSpec::default()).expect("a link");
-    let folder = Folder::new("persist-sysctl");
+    let folder = Folder::new("persist-read-by-sysctl");
     folder.persist(PersistBy::Sysctl, &changes()[..2]).expect("written");
     let file = folder.root().join("etc/sysctl.d/90-linerate.conf");
     let read = link.near.command("sysctl").arg("-p").arg(file).output().expect("sysctl(8)");
