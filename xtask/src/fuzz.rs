@@ -30,7 +30,7 @@ pub(crate) struct Fuzz {
     /// How long each target runs, e.g. 90s, 10m or 1h
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     time: Duration,
-    /// As long as a change should wait for it: five seconds each
+    /// As long as a change should wait for it: three seconds each
     #[arg(long, conflicts_with = "time")]
     short: bool,
     /// A target to run in place of all; more than once for several
@@ -134,7 +134,7 @@ fn span(text: &str) -> Result<Duration, String> {
     span.ok_or_else(|| "write 90s, 10m or 1h".to_owned())
 }
 
-const SHORT: Duration = Duration::from_secs(5);
+const SHORT: Duration = Duration::from_secs(3);
 
 #[cfg(test)]
 mod tests {

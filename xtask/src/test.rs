@@ -69,7 +69,7 @@ const STAGES: [Stage; 15] = [
     PROGRAMS,
     CHECK,
     Stage { name: "unit, integration and documentation tests", run: suite::run },
-    Stage { name: "fuzzing, five seconds for each decoder", run: fuzz::short },
+    Stage { name: "fuzzing, three seconds for each decoder", run: fuzz::short },
     Stage { name: "conformance, every pairing", run: |w| play(w, &["matrix", "--short"]) },
     Stage { name: "drop-in, beside iperf3", run: |w| play(w, &["golden", "--short"]) },
     Stage { name: "a besieged server", run: |w| play(w, &SIEGE) },
