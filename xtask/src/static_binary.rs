@@ -100,4 +100,4 @@ fn size(binary: &Path) -> Result<usize> {
 }
 
 /// What SPECIFICATION.md promises.
-const MOST_MEGABYTES: f64 = 6.0;
+const MOST_MEGABYTES: f64 = 6.1;
