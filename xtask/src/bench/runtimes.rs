@@ -92,15 +92,17 @@ impl Runtime {
         Ok(all)
     }
 
-    /// Nanoseconds of each operation of a program; none: it has no such one.
+    /// Nanoseconds of each operation of a program; none: it has no such one, or it failed.
     fn measure(&self, program: &str) -> Result<Option<f64>> {
         if self.lacks.contains(&program) {
             return Ok(None);
         }
         let mut run = Command::new("timeout");
         run.arg(MOST_SECONDS).args(&self.command).arg(program);
-        let text =
-            command::output(&mut run).with_context(|| format!("{program} on {}", self.name))?;
+        let Ok(text) = command::output(&mut run) else {
+            say(format!("{program} on {} failed", self.name));
+            return Ok(None);
+        };
         let nanos = text.trim().parse().with_context(|| format!("{text:?} is no number"))?;
         Ok(Some(nanos))
     }

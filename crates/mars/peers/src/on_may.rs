@@ -15,7 +15,7 @@ pub(crate) struct May;
 impl May {
     pub(crate) fn start() -> Self {
         // In words of eight bytes.
-        may::config().set_workers(WORKERS).set_stack_size(0x400);
+        may::config().set_workers(WORKERS).set_stack_size(0x1000);
         Self
     }
 }
