@@ -6,13 +6,13 @@ use std::process::{Command, Output};
 
 const FLAGS: [&str; 6] = ["-std=gnu99", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"];
 const BUILDS: [Build; 3] = [
-    Build { name: "gcc", compiler: "gcc", library: Library::Static, flags: &[] },
-    Build { name: "clang", compiler: "clang", library: Library::Shared, flags: &[] },
+    Build { name: "gcc", compiler: "gcc", linkage: Library::Static, flags: &[] },
+    Build { name: "clang", compiler: "clang", linkage: Library::Shared, flags: &[] },
     // Every access of the program, and every allocation of both, is checked.
     Build {
         name: "asan",
         compiler: "gcc",
-        library: Library::Static,
+        linkage: Library::Static,
         flags: &["-fsanitize=address"],
     },
 ];
@@ -22,7 +22,7 @@ const BUILDS: [Build; 3] = [
 struct Build {
     name: &'static str,
     compiler: &'static str,
-    library: Library,
+    linkage: Library,
     flags: &'static [&'static str],
 }
 
@@ -207,7 +207,7 @@ fn link(program: &str, build: Build, source: &Path, object: Option<PathBuf>) -> 
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{program}-{}", build.name));
     let mut command = Command::new(build.compiler);
     command.args(FLAGS).args(build.flags).arg("-I").arg(&include).arg(source).args(object);
-    match build.library {
+    match build.linkage {
         Library::Static => command.arg(built().join("libmars.a")).arg("-ldl"),
         Library::Shared => command.arg("-L").arg(built()).arg("-lmars"),
     };

@@ -128,7 +128,7 @@ impl<'a> Traffic<'a> {
         }
     }
 
-    /// What arrived at a receiver twice, by the duplicate SACKs that it sent (RFC 2883): the path may
+    /// Bytes that arrived at a receiver twice, by the duplicate SACKs that it sent (RFC 2883): the path may
     /// have duplicated it.
     fn twice(&self, host: &HostView<'_>, outcome: &DirectionOutcome) -> Ours {
         if self.record.plan.transport == Transport::Udp

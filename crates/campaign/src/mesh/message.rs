@@ -3,7 +3,7 @@
 use measurement::MeshReading;
 use serde::{Deserialize, Serialize};
 
-/// What an agent says first that joins a mesh by itself.
+/// First message of an agent that joins a mesh by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Its number, from 1.

@@ -63,7 +63,7 @@ fn honest(order: &Order, say: &mut dyn FnMut(&Answer)) {
 
 #[derive(Default)]
 struct Heeded {
-    /// Of an earlier run.
+    /// Results of an earlier run.
     earlier: Vec<MeshPair>,
     pairs: Vec<MeshPair>,
     lost: Vec<String>,

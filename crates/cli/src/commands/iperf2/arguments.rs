@@ -10,7 +10,7 @@ use report::iperf3::UnitFormat;
 
 use super::values;
 
-/// What a command line asks for.
+/// Help, the version, or a test, as a command line asks for it.
 pub(super) enum Asked {
     Help,
     Version,
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     pub(super) time: Option<Duration>,
     /// Bytes of each stream.
     pub(super) amount: Option<u64>,
-    /// Of each stream; zero: unlimited.
+    /// Rate of each stream; zero: unlimited.
     pub(super) rate: Option<BitRate>,
     pub(super) length: Option<ByteSize>,
     pub(super) interval: Duration,
@@ -82,7 +82,7 @@ impl Arguments {
     /// Reads a command line without the program's name.
     ///
     /// # Errors
-    /// What is wrong with it, in one sentence.
+    /// A sentence that says which argument is wrong, and why.
     pub(super) fn read(arguments: Vec<OsString>) -> Result<Asked, String> {
         let mut read = Self::default();
         let mut words = arguments.into_iter().map(|word| word.to_string_lossy().into_owned());

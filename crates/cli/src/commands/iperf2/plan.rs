@@ -16,7 +16,7 @@ use crate::flags::iperf3_values::split_device;
 /// The request of the client.
 ///
 /// # Errors
-/// What is wrong with the arguments, in one sentence.
+/// A sentence that says which argument is wrong, and why.
 pub(super) fn request(arguments: &Arguments) -> Result<Request, String> {
     let (bind, client_port, device) = bind(arguments)?;
     Ok(Request {
@@ -41,10 +41,10 @@ pub(super) fn request(arguments: &Arguments) -> Result<Request, String> {
 /// Address, port and interface.
 type Bound = (Option<IpAddr>, Option<u16>, Option<String>);
 
-/// What `-B` asks for.
+/// Address, port and interface that `-B` names.
 ///
 /// # Errors
-/// What is wrong with it, in one sentence.
+/// A sentence that says what is wrong with `-B`.
 pub(super) fn bind(arguments: &Arguments) -> Result<Bound, String> {
     let Some(text) = arguments.bind.as_deref() else { return Ok((None, None, None)) };
     let (text, device) = split_device(text);

@@ -100,5 +100,5 @@ impl Log for Iperf2Log {
 
 /// Tests at the same time.
 const AT_ONCE: usize = 64;
-/// Of all tests, if the kernel does not report how much is free.
+/// Memory of all tests, if the kernel does not report how much is free.
 const MEMORY: u64 = 1 << 30;

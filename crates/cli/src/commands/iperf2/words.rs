@@ -1,4 +1,4 @@
-//! What is said besides results.
+//! Errors, refusals and the help of `linerate iperf`.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

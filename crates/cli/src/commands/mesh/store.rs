@@ -139,5 +139,5 @@ impl Store {
     }
 }
 
-/// Of the longest line, which has the names of all hosts, in bytes.
+/// Length of the longest line, which has the names of all hosts, in bytes.
 const LONGEST_LINE: u64 = 64 << 20;
