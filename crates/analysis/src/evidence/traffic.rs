@@ -265,6 +265,22 @@ mod tests {
     }
 
     #[test]
+    fn what_the_path_duplicates_is_not_foreign() {
+        let received = |duplicate_sacks| {
+            let mut record = test_record::tcp();
+            let host = test_record::host(&mut record, &Role::Peer);
+            test_record::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 1_700_000_000);
+            test_record::grow(host, counter::TCP_DSACK_OLD_SENT, duplicate_sacks);
+            let host = record.hosts.iter().find(|host| host.role == Role::Peer).expect("it tells");
+            let host = HostView::from_record(&record, host);
+            let traffic = Traffic::from_record(&record);
+            traffic.foreign(&host, "eth0", Flowing::In).expect("reported")
+        };
+        assert!(is_much(received(0)));
+        assert_eq!(received(10_000_000).least, 0);
+    }
+
+    #[test]
     fn a_test_that_is_alone_meets_nobody() {
         for record in [test_record::udp(), test_record::tcp()] {
             let out = foreign(&record, Flowing::Out);
