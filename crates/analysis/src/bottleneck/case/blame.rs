@@ -32,7 +32,8 @@ impl Case<'_> {
     }
 
     /// How much of the loss `drops` among `packets` explain, where a packet may hold several segments
-    /// (GSO, GRO): the larger of their number and their part of the packets.
+    /// (GSO, GRO): the larger of their number and their part of the packets; of a policer, which
+    /// drops long packets, as many segments as they may have held.
     pub(crate) fn blame_of_packets(
         &self,
         host: &HostView<'_>,
@@ -47,9 +48,9 @@ impl Case<'_> {
         }
         let part = share(sum(missing), sum(sent));
         let by_part = share(drops, packets) / part.max(f64::MIN_POSITIVE);
-        // A policer drops long packets rather than short ones.
-        let are_long = packets < sum(sent) && drops.saturating_mul(SEGMENTS) >= sum(missing);
-        let explains = if are_long && by_part >= A_PART { 1.0 } else { by_part };
+        let are_long = share(packets, sum(sent)) < JOINED && by_part >= A_PART;
+        let at_most = share(drops.saturating_mul(SEGMENTS), sum(missing));
+        let explains = if are_long { by_part.max(at_most) } else { by_part };
         let share = explains.clamp(by_number.share, 1.0);
         let is_shown = share >= MOST_OF_IT && part >= TOLERATED;
         let certainty = if is_shown { Certainty::Limit } else { by_number.certainty };
@@ -91,6 +92,8 @@ pub(crate) fn sent(flow: &Flow<'_>) -> u64 {
 const SEGMENT: u64 = 1_448;
 /// Segments of Ethernet in a packet of 64 KiB (GSO, GRO).
 const SEGMENTS: u64 = 45;
+/// So few packets for each segment say that many were joined, not that some were lost.
+const JOINED: f64 = 0.75;
 /// Part of the loss that the number of packets explains at least where long ones were dropped.
 const A_PART: f64 = 0.1;
 /// So much of the loss has to be dropped there before that is the reason.

@@ -77,18 +77,27 @@ mod tests {
     use crate::accounts::Test;
     use crate::test_record;
 
-    #[test]
-    fn a_dropped_packet_of_many_segments_counts_for_its_part() {
+    /// What is said of packets that an interface received and the IP layer did not, where so many
+    /// segments were sent again.
+    fn of_joined(retransmits: u64, received: u64, vanished: u64) -> Certainty {
         let mut record = test_record::tcp();
         test_record::in_software(&mut record);
-        record.outcome.directions[0].retransmits = Some(1_800);
+        record.outcome.directions[0].retransmits = Some(retransmits);
         let host = test_record::host(&mut record, &Role::Peer);
-        test_record::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), 5_000);
-        test_record::grow(host, counter::IP_IN_RECEIVES.v4, 4_850);
+        test_record::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), received);
+        test_record::grow(host, counter::IP_IN_RECEIVES.v4, received - vanished);
         let test = Test::from_record(&record);
         let found = check(&Case::of_test(&test, &[]));
-        assert_eq!(found[0].certainty, Certainty::Limit, "{found:?}");
         assert!(found[0].text.contains("filter on eth0 of the server drops"), "{found:?}");
+        found[0].certainty
+    }
+
+    #[test]
+    fn a_dropped_packet_may_have_held_many_segments() {
+        assert_eq!(of_joined(1_800, 5_000, 150), Certainty::Limit);
+        // At 45 in each it is more than half of the loss, and less.
+        assert_eq!(of_joined(4_800, 5_000, 80), Certainty::Limit);
+        assert_eq!(of_joined(4_800, 5_000, 50), Certainty::Candidate);
     }
 
     #[test]
