@@ -13,6 +13,7 @@ mod knee;
 mod ledger;
 mod mars;
 mod mesh;
+mod mesh_slurm;
 mod screens;
 mod stamps;
 mod store;
@@ -82,6 +83,8 @@ enum What {
     },
     /// Meshes of up to 10,000 simulated hosts: faults found, false alarms, tests and time
     Mesh,
+    /// Meshes under a Slurm of this machine: faults named, a node lost, a job requeued
+    MeshSlurm,
     /// How much is to be read until the answer, for five kinds of users
     Screens,
     /// Each rule says what is wrong where it is, and nothing where nothing is
@@ -140,6 +143,7 @@ impl Proof {
                 verdict("knee", &knee::run(&under_test, runs, only.as_deref())?)
             }
             What::Mesh => mesh::run(under_test.short),
+            What::MeshSlurm => verdict("mesh-slurm", &mesh_slurm::run(&under_test)?),
             What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Store => store::run(&under_test),
             What::Tune { only, times } => {

@@ -5,6 +5,7 @@ mod hosts;
 mod joined;
 mod kubernetes;
 mod passed_on;
+mod slurm;
 mod store;
 
 use std::io::Write;
@@ -38,6 +39,9 @@ pub(crate) fn run(flags: &MeshFlags) -> anyhow::Result<ExitCode> {
     }
     if let Some(at) = &flags.job.join {
         return joined::run(flags, at);
+    }
+    if flags.slurm && flags.job.nodes.is_some() {
+        return slurm::submit(flags);
     }
     let hosts = hosts::of(flags)?;
     coordinate(flags, &hosts, || channels(flags, &hosts))

@@ -24,7 +24,7 @@ pub(crate) struct MeshFlags {
     /// Command that runs a program on a host, in place of ssh, e.g. 'ip netns exec {host}'
     #[arg(long, env = "LINERATE_VIA", value_name = "COMMAND", value_parser = Via::parse)]
     pub(crate) via: Option<Via>,
-    /// Hosts of this allocation of Slurm, by srun; run it by salloc or in a batch script
+    /// Hosts of this allocation of Slurm, by srun. Outside of one, with --nodes: submit a job
     #[arg(long, conflicts_with_all = ["via", "hosts"], value_parser = BoolishValueParser::new())]
     pub(crate) slurm: bool,
     /// linerate on the hosts [default: with ssh the one in their PATH, else this file]
@@ -87,6 +87,7 @@ Examples:
   linerate mesh --hosts hosts.txt --topology racks.txt   no two tests over one uplink
   linerate mesh --hosts hosts.txt --via 'ip netns exec {host}' -t 1s
   linerate mesh --hosts hosts.txt -o mesh.jsonl --resume only what is missing in the file
+  linerate mesh --slurm --nodes 8 --expect 10G           a job of Slurm, by sbatch
   salloc -N8 linerate mesh --slurm --expect 10G          exit code 4 if a pair has less
   linerate mesh --kubernetes --nodes 8 > mesh.yaml       a Job, for kubectl apply -f mesh.yaml
 

@@ -1,5 +1,6 @@
 //! The hosts of a mesh: of a file, or of an allocation of Slurm.
 
+use std::env;
 use std::process::Command;
 
 use anyhow::{Context, anyhow};
@@ -24,8 +25,9 @@ pub(super) fn of(flags: &MeshFlags) -> anyhow::Result<Vec<MeshHost>> {
 
 /// The nodes of this allocation, with the addresses that Slurm has for them.
 fn of_slurm() -> anyhow::Result<Vec<MeshHost>> {
-    let Ok(list) = std::env::var("SLURM_JOB_NODELIST") else {
-        let text = "this is no allocation of Slurm: type salloc -N8 linerate mesh --slurm";
+    let Ok(list) = env::var(NODES) else {
+        let text = "this is no allocation of Slurm: add --nodes COUNT to submit a job, or type \
+                    salloc -N8 linerate mesh --slurm";
         return Err(UsageError(text.to_owned()).into());
     };
     let names = scontrol(&["show", "hostnames", &list])?;
@@ -39,6 +41,14 @@ fn of_slurm() -> anyhow::Result<Vec<MeshHost>> {
     let lines = names.lines().map(|name| format!("{name} {}\n", address(name).unwrap_or(name)));
     MeshHost::parse(&lines.collect::<String>()).map_err(|why| anyhow!("the allocation: {why}"))
 }
+
+/// Whether this process is in an allocation of Slurm.
+pub(super) fn is_allocated() -> bool {
+    env::var_os(NODES).is_some()
+}
+
+/// The nodes of an allocation (salloc(1)).
+const NODES: &str = "SLURM_JOB_NODELIST";
 
 fn scontrol(words: &[&str]) -> anyhow::Result<String> {
     let output = Command::new("scontrol").args(words).output().context("cannot start scontrol")?;

@@ -14,7 +14,7 @@ use campaign::mesh::{self, MeshHost};
 use measurement::mesh::MeshSchema;
 use measurement::{MeshEvent, MeshPair, MeshStage};
 
-use super::SEED;
+use super::{SEED, slurm};
 use crate::exit::UsageError;
 
 /// An open file of a mesh, and where the pairs are that were in it.
@@ -29,8 +29,9 @@ pub(super) struct Store {
 type Place = (MeshStage, HostId, HostId, u64, u32);
 
 impl Store {
-    /// Makes a new file, or opens that of a mesh of the same hosts to go on with. What a kill left
-    /// of a last line is cut off.
+    /// Makes a new file, or opens that of a mesh of the same hosts to go on with; a job of Slurm that
+    /// was put back in the queue may have others, and goes on with what is between those that it
+    /// has still. What a kill left of a last line is cut off.
     pub(super) fn open(path: &Path, resume: bool, hosts: &[MeshHost]) -> anyhow::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
@@ -55,17 +56,19 @@ impl Store {
         let mut store = Self { path: path.to_owned(), file, seed: SEED, places: BTreeSet::new() };
         let names: Vec<_> = hosts.iter().map(|host| host.name.clone()).collect();
         if !store.read(&names)? {
-            store.write(&MeshEvent::Mesh { schema: MeshSchema::V1, hosts: names, seed: SEED })?;
+            let seed = store.seed;
+            store.write(&MeshEvent::Mesh { schema: MeshSchema::V1, hosts: names, seed })?;
         }
         Ok(store)
     }
 
-    /// Reads what is there; false: nothing is.
+    /// Reads what is there; false: the last hosts that it names are others, or none.
     fn read(&mut self, hosts: &[String]) -> anyhow::Result<bool> {
         let shown = self.path.display().to_string();
         let refuse = |text: String| UsageError(format!("{text}: choose another file"));
         let ids: HashMap<&str, HostId> = hosts.iter().map(String::as_str).zip(0..).collect();
         let (mut whole, mut number) = (0, 0);
+        let mut is_of_these = false;
         let mut reader = BufReader::new(&self.file);
         let mut line = Vec::new();
         loop {
@@ -79,10 +82,13 @@ impl Store {
             number += 1;
             let event = serde_json::from_slice(&line);
             match event.map_err(|_| refuse(format!("line {number} of {shown} is of no mesh")))? {
-                MeshEvent::Mesh { hosts: known, .. } if known != hosts => {
-                    return Err(refuse(format!("{shown} is of other hosts")).into());
+                MeshEvent::Mesh { hosts: known, seed, .. } => {
+                    is_of_these = known == hosts;
+                    if !(is_of_these || slurm::is_requeued()) {
+                        return Err(refuse(format!("{shown} is of other hosts")).into());
+                    }
+                    self.seed = seed;
                 }
-                MeshEvent::Mesh { seed, .. } => self.seed = seed,
                 // A test that failed is run again.
                 MeshEvent::Pair(pair) if pair.readings.len() == 2 => {
                     let (a, b) = (ids.get(pair.a.as_str()), ids.get(pair.b.as_str()));
@@ -97,7 +103,7 @@ impl Store {
         }
         self.file.set_len(whole).with_context(|| format!("cannot write {shown}"))?;
         self.file.seek(SeekFrom::Start(whole)).with_context(|| format!("cannot write {shown}"))?;
-        Ok(number > 0)
+        Ok(is_of_these)
     }
 
     /// The first result of a pair that was not asked for yet.
