@@ -17,7 +17,7 @@ mod tests;
 pub use agents::{Agents, Channel};
 pub use coordinator::{Coordinator, Observer, Tested};
 pub use ended::Ended;
-pub use engine::{Engine, Srun, Ssh, Via};
+pub use engine::{Engine, Srun, Ssh, Via, quoted};
 pub use named::{record, stage};
 
 /// A host as it was named.

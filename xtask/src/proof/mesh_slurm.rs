@@ -4,7 +4,6 @@
 mod cluster;
 
 use std::fs;
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -173,11 +172,6 @@ fn await_that(what: &str, is_so: impl Fn() -> bool) -> Result<()> {
         thread::sleep(Duration::from_millis(100));
     }
     Ok(())
-}
-
-/// Runs a command, and fails with what it said.
-fn must(command: &mut Command) -> Result<String> {
-    crate::command::output(command)
 }
 
 /// Directions of all pairs.

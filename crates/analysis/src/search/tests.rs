@@ -28,15 +28,6 @@ fn outside(device: &Device, result: &GoalResult) -> Option<f64> {
     Some(f64::max(lower / truth - 1.0, truth / upper - 1.0))
 }
 
-/// As narrow as was asked; or nearly, where trials that took long had the same rate now held, now
-/// not: that of a device whose queue grows by just what the goal allows.
-fn is_narrow(result: &GoalResult) -> bool {
-    let rate = |bound: Option<BitRate>| bound.map(|rate| rate.bits_per_second() as f64);
-    let width =
-        rate(result.upper).zip(rate(result.lower)).map(|(upper, lower)| upper / lower - 1.0);
-    result.end == GoalEnd::Width || width.is_some_and(|width| width <= NEARLY)
-}
-
 /// The bounds of each goal hold the truth, and are as close as was asked.
 fn assert_found(device: &Device, found: &Found) {
     for result in &found.results {
@@ -294,7 +285,7 @@ proptest! {
             let outside = outside(&device, result);
             prop_assert!(outside.is_some_and(|out| out <= TOLERANCE), "{outside:?} {device:?}\n{}", found.told());
         }
-        prop_assert!(is_narrow(&found.results[0]), "{:?}\n{}", device, found.told());
+        prop_assert_eq!(found.results[0].end, GoalEnd::Width, "{:?}\n{}", device, found.told());
         prop_assert!(found.took() <= LIMITS.budget);
     }
 
@@ -314,7 +305,5 @@ proptest! {
     }
 }
 
-/// Width of bounds of which 1 % was asked.
-const NEARLY: f64 = 0.015;
 /// Of the truth: 3 ms of a second, by which a queue may grow unseen.
 const TOLERANCE: f64 = 0.003;

@@ -74,8 +74,9 @@ fn command(mut words: impl Iterator<Item = String>) -> Command {
     command
 }
 
-/// Words for the shell at the other end of ssh.
-fn quoted(words: &[String]) -> String {
+/// A line for a POSIX shell that runs the words, each in single quotes.
+#[must_use]
+pub fn quoted(words: &[String]) -> String {
     let word = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
     words.iter().map(word).collect::<Vec<_>>().join(" ")
 }

@@ -11,15 +11,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use measurement::MeshRecord;
-use testbed::process::Running;
+use testbed::process::{Running, keep_no_history};
 
-use super::{await_that, must};
+use super::await_that;
+use crate::command;
 use crate::output::say;
 use crate::packages::{self, Needed};
 
 pub(super) const NODES: usize = 8;
 
-/// What the cluster is made of.
+/// Programs of Slurm, munge and util-linux, and the packages that have them.
 const NEEDED: [Needed; 5] = [
     ("slurmctld", "slurmctld"),
     ("slurmd", "slurmd"),
@@ -75,7 +76,9 @@ impl Cluster {
         fs::File::open("/dev/urandom")?.read_exact(&mut key)?;
         fs::write(folder.join("key"), key)?;
         fs::set_permissions(folder.join("key"), fs::Permissions::from_mode(0o400))?;
-        let owner = |path: &Path| must(Command::new("chown").args(["-R", "munge:munge"]).arg(path));
+        let owner = |path: &Path| {
+            command::output(Command::new("chown").args(["-R", "munge:munge"]).arg(path))
+        };
         owner(&folder)?;
         let at = |name: &str| folder.join(name).display().to_string();
         let mut munged = Command::new("setpriv");
@@ -122,16 +125,16 @@ impl Cluster {
         states.lines().filter(|state| *state == "idle").count()
     }
 
-    /// What a command of Slurm prints.
+    /// Runs a command of Slurm on the controller; returns its standard output.
     pub(super) fn slurm(&self, program: &str, words: &[&str]) -> Result<String> {
-        must(self.at_control(program).args(words))
+        command::output(self.at_control(program).args(words))
     }
 
     fn at_control(&self, program: &str) -> Command {
         let mut command = inside(&control(), "unshare");
         command.args(["--uts", "sh", "-c", "hostname labctl; exec \"$@\"", "sh", program]);
         command.env("SLURM_CONF", self.file("slurm.conf")).current_dir(&self.directory);
-        command.env("LINERATE_STORE", "none");
+        keep_no_history(&mut command);
         command
     }
 
@@ -157,19 +160,22 @@ impl Cluster {
         let mut command = self.at_control(&self.program.display().to_string());
         command.args(["mesh", "--slurm", "--nodes", &NODES.to_string()]);
         command.args(["--format", "json-compact", "--quiet", "-t", TIME]);
-        let said = must(&mut command)?;
+        let said = command::output(&mut command)?;
         let number = said.strip_prefix("job ").and_then(|rest| rest.split(':').next());
         number.map(str::to_owned).with_context(|| format!("no job: {said}"))
     }
 
     /// Kills slurmd of a node, and what it started.
     pub(super) fn kill(&self, number: usize) -> Result<()> {
-        let of_node = must(Command::new("ip").args(["netns", "pids", &node(number)]))?;
+        let of_node = command::output(Command::new("ip").args(["netns", "pids", &node(number)]))?;
         for process in of_node.split_whitespace() {
             // It may have ended with another one.
-            _ = must(Command::new("kill").args(["-KILL", process]));
+            _ = command::output(Command::new("kill").args(["-KILL", process]));
         }
-        self.daemons.borrow_mut()[BEFORE_NODES + number - 1] = None;
+        // It has none where the start failed.
+        if let Some(daemon) = self.daemons.borrow_mut().get_mut(BEFORE_NODES + number - 1) {
+            *daemon = None;
+        }
         Ok(())
     }
 
@@ -253,7 +259,7 @@ fn connect() -> Result<()> {
     restore()
 }
 
-/// What a mesh prints at its end.
+/// Waits for a mesh to end with exit code 0, and reads the record that it prints.
 pub(super) fn record(running: Running) -> Result<MeshRecord> {
     let ended = running.finish(LONGEST)?;
     ensure!(ended.code() == Some(0), "the mesh failed: {}", ended.complaint());
@@ -271,7 +277,7 @@ fn limit(namespace: &str, interface: &str, megabits: u32) -> Result<()> {
     let words = format!(
         "qdisc replace dev {interface} root tbf rate {megabits}mbit burst 256kb latency 50ms"
     );
-    must(inside(namespace, "tc").args(words.split_whitespace())).map(drop)
+    command::output(inside(namespace, "tc").args(words.split_whitespace())).map(drop)
 }
 
 fn inside(namespace: &str, program: &str) -> Command {
@@ -281,7 +287,7 @@ fn inside(namespace: &str, program: &str) -> Command {
 }
 
 fn ip(words: &str) -> Result<()> {
-    must(Command::new("ip").args(words.split_whitespace())).map(drop)
+    command::output(Command::new("ip").args(words.split_whitespace())).map(drop)
 }
 
 fn control() -> String {
@@ -292,13 +298,13 @@ fn node(number: usize) -> String {
     format!("lrslurm{}-{number}", std::process::id())
 }
 
-/// munged and slurmctld.
+/// Daemons that are started before those of the nodes: munged and slurmctld.
 const BEFORE_NODES: usize = 2;
-/// Of a mesh.
+/// Longest time that a mesh may take.
 const LONGEST: Duration = Duration::from_secs(300);
-/// Of each link.
+/// Rate of each link, in Mbit/s.
 const MEGABITS: u32 = 100;
-/// Of each direction of a pair.
+/// Time of a test in each direction, as an option of linerate.
 const TIME: &str = "500ms";
 
 /// slurm.conf(5) without control groups, accounting and systemd.

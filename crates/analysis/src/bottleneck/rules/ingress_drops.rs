@@ -77,8 +77,8 @@ mod tests {
     use crate::accounts::Test;
     use crate::test_record;
 
-    /// What is said of packets that an interface received and the IP layer did not, where so many
-    /// segments were sent again.
+    /// The certainty of a finding about `vanished` packets of an interface that the IP layer did not
+    /// receive, in a TCP test with `retransmits` segments sent again.
     fn of_joined(retransmits: u64, received: u64, vanished: u64) -> Certainty {
         let mut record = test_record::tcp();
         test_record::in_software(&mut record);

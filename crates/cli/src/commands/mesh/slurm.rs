@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, anyhow};
+use campaign::mesh::quoted;
 
 use super::{hosts, passed_on};
 use crate::exit::UsageError;
@@ -54,8 +55,9 @@ fn sbatch(script: &str) -> anyhow::Result<String> {
 
 fn script(flags: &MeshFlags, program: &str, passed: &[String]) -> String {
     let nodes = flags.job.nodes.unwrap_or_default();
-    let words = [program, "mesh", "--slurm"].into_iter().map(quoted);
-    let mut words: Vec<_> = words.chain(passed.iter().map(|word| quoted(word))).collect();
+    let fixed = [program, "mesh", "--slurm"].map(str::to_owned);
+    let words: Vec<_> = fixed.into_iter().chain(passed.iter().cloned()).collect();
+    let mut words = vec![quoted(&words)];
     if flags.output.output.is_none() {
         words.push("--output \"linerate-mesh-$SLURM_JOB_ID.jsonl\"".to_owned());
     }
@@ -63,16 +65,6 @@ fn script(flags: &MeshFlags, program: &str, passed: &[String]) -> String {
         words.push("--resume".to_owned());
     }
     format!("{}exec {}\n", HEAD.replace("@NODES@", &nodes.to_string()), words.join(" "))
-}
-
-/// A word for the shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,+".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// Whether Slurm has put this job back in the queue before, and perhaps given it other nodes.
@@ -120,9 +112,9 @@ mod tests {
         let last = text.lines().last().expect("a line");
         assert_eq!(
             last,
-            r#"exec '/opt/my tools/linerate' mesh --slurm -t 3s --tag 'rack=it'\''s' --output "linerate-mesh-$SLURM_JOB_ID.jsonl" --resume"#
+            r#"exec '/opt/my tools/linerate' 'mesh' '--slurm' '-t' '3s' '--tag' 'rack=it'\''s' --output "linerate-mesh-$SLURM_JOB_ID.jsonl" --resume"#
         );
         let text = script_of("-o rack.jsonl --resume");
-        assert!(text.ends_with("mesh --slurm -o rack.jsonl --resume\n"), "{text}");
+        assert!(text.ends_with("'mesh' '--slurm' '-o' 'rack.jsonl' '--resume'\n"), "{text}");
     }
 }
