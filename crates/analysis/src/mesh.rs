@@ -10,6 +10,7 @@ mod culprits;
 mod estimate;
 mod evidence;
 mod schedule;
+mod sharing;
 #[cfg(test)]
 mod simulated;
 mod suspects;
@@ -109,6 +110,8 @@ struct Sample {
     round: u32,
     stage: Stage,
     is_lossy: bool,
+    /// The second of the two tests of its pair, at the time of the second tests of the others.
+    is_second: bool,
 }
 
 /// Tests between all hosts: says what to test next, and takes the results.
@@ -126,7 +129,6 @@ pub struct Mesh {
     matchings: u32,
     /// Batches of tests alone so far.
     batches: u32,
-    was_together: bool,
     samples: Vec<Sample>,
     lost: Vec<bool>,
     /// Rounds with INVALID results, and their pairs.
@@ -153,7 +155,6 @@ impl Mesh {
             drawn: 0,
             matchings: 0,
             batches: 0,
-            was_together: false,
             samples: Vec::new(),
             lost: vec![false; design.hosts as usize],
             again: Vec::new(),
@@ -187,8 +188,8 @@ impl Mesh {
     pub fn record(&mut self, round: &Round, pair: Pair, result: PairResult) {
         match result {
             PairResult::Measured([there, back]) => {
-                self.samples.push(sample(round, pair.a, pair.b, there));
-                self.samples.push(sample(round, pair.b, pair.a, back));
+                self.samples.push(sample(round, pair.a, pair.b, there, false));
+                self.samples.push(sample(round, pair.b, pair.a, back, true));
                 self.planned.insert((round.stage, pair), true);
             }
             PairResult::Invalid => self.note_invalid(round, pair),
@@ -283,9 +284,9 @@ impl Mesh {
     /// Draws the next random round of a sampled survey; false: there is none.
     fn draw(&mut self) -> bool {
         let Some(rounds) = self.design.sample else { return false };
-        // Partners of lost hosts rest: further rounds make up for that.
+        // Partners of lost hosts rest: where those are many, further rounds make up for that.
         let wanted = rounds as usize * (self.live().len() / 2);
-        let is_short = self.drawn < wanted && self.matchings < rounds.saturating_mul(2);
+        let is_short = self.drawn * 20 < wanted * 19 && self.matchings < rounds.saturating_mul(2);
         if self.matchings >= rounds && !is_short {
             return false;
         }
@@ -305,7 +306,7 @@ impl Mesh {
         match self.stage {
             Stage::Survey => surveyed(vec![one_by_one()], topology),
             Stage::Alone => {
-                let rounds = suspects::spread(&one_by_one(), topology);
+                let rounds = suspects::again(self, &one_by_one());
                 rounds.into_iter().map(|pairs| (Stage::Alone, pairs)).collect()
             }
             Stage::Load | Stage::Together => {
@@ -333,10 +334,9 @@ impl Mesh {
         let rounds = if self.batches <= MOST_BATCHES { suspects::alone(self) } else { Vec::new() };
         if rounds.is_empty() {
             self.stage = Stage::Together;
-            let rounds = suspects::together(self);
+            let rounds = sharing::rounds(self);
             self.queue.extend(rounds.into_iter().map(|pairs| (Stage::Together, pairs)));
-            self.was_together = !self.queue.is_empty();
-            return self.was_together;
+            return !self.queue.is_empty();
         }
         self.queue.extend(rounds.into_iter().map(|pairs| (Stage::Alone, pairs)));
         true
@@ -353,11 +353,11 @@ fn surveyed(rounds: Vec<Vec<Pair>>, topology: Option<&Topology>) -> VecDeque<(St
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a logarithm to seven digits is enough")]
-fn sample(round: &Round, from: HostId, to: HostId, reading: Reading) -> Sample {
+fn sample(round: &Round, from: HostId, to: HostId, reading: Reading, is_second: bool) -> Sample {
     let rate = reading.rate.bits_per_second().max(1);
     let log_rate = (rate as f64).ln() as f32;
     let (round, stage) = (round.number, round.stage);
-    Sample { from, to, log_rate, round, stage, is_lossy: reading.is_lossy }
+    Sample { from, to, log_rate, round, stage, is_lossy: reading.is_lossy, is_second }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]

@@ -18,6 +18,7 @@ struct Size {
     cables: u32,
     uplinks: u32,
     spines: u32,
+    shared: u32,
 }
 
 /// Runs all sizes, or in short form the smaller ones, a few times.
@@ -45,11 +46,20 @@ fn one(size: &Size, seed: u64) -> Score {
     Score::of(&fabric, &mesh, rounds)
 }
 
-const SIZES: [Size; 6] = [
-    Size { hosts: 8, per_leaf: 8, interfaces: 1, cables: 1, uplinks: 0, spines: 0 },
-    Size { hosts: 32, per_leaf: 8, interfaces: 2, cables: 1, uplinks: 1, spines: 0 },
-    Size { hosts: 100, per_leaf: 20, interfaces: 2, cables: 2, uplinks: 1, spines: 0 },
-    Size { hosts: 320, per_leaf: 40, interfaces: 3, cables: 3, uplinks: 1, spines: 1 },
-    Size { hosts: 1_000, per_leaf: 40, interfaces: 4, cables: 3, uplinks: 2, spines: 1 },
-    Size { hosts: 10_000, per_leaf: 40, interfaces: 4, cables: 3, uplinks: 2, spines: 1 },
+const SIZES: [Size; 7] = [
+    Size { hosts: 8, per_leaf: 8, interfaces: 0, cables: 0, uplinks: 0, spines: 0, shared: 1 },
+    Size { hosts: 8, per_leaf: 8, interfaces: 1, cables: 1, uplinks: 0, spines: 0, shared: 0 },
+    Size { hosts: 32, per_leaf: 8, interfaces: 2, cables: 1, uplinks: 1, spines: 0, shared: 1 },
+    Size { hosts: 100, per_leaf: 20, interfaces: 2, cables: 2, uplinks: 1, spines: 0, shared: 0 },
+    Size { hosts: 320, per_leaf: 40, interfaces: 3, cables: 3, uplinks: 1, spines: 1, shared: 0 },
+    Size { hosts: 1_000, per_leaf: 40, interfaces: 4, cables: 3, uplinks: 2, spines: 1, shared: 0 },
+    Size {
+        hosts: 10_000,
+        per_leaf: 40,
+        interfaces: 4,
+        cables: 3,
+        uplinks: 2,
+        spines: 1,
+        shared: 0,
+    },
 ];

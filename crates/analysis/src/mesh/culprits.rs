@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use measurement::BitRate;
 
 use super::estimate::{Estimate, is_of_model, median};
-use super::evidence::{ALONE, Evidence, NAMED_FROM, OfHosts, probability};
-use super::suspects::{self, LEAST_ALONE, only_beside_others};
-use super::{HostId, Mesh, Sample, Stage, SwitchId, bits_per_second};
+use super::evidence::{Evidence, NAMED_FROM, OfHosts, probability};
+use super::suspects::{self, is_cleared};
+use super::{HostId, Mesh, Sample, Stage, SwitchId, bits_per_second, sharing};
 
 /// The part that is slow.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +70,7 @@ pub(super) fn find(mesh: &Mesh) -> Findings {
     let evidence = OfHosts::of(mesh, &estimate);
     let mut culprits = hosts(mesh, &evidence);
     culprits.extend(paths(mesh, &estimate, &evidence));
-    culprits.extend(shared(mesh, &estimate, &evidence));
+    culprits.extend(sharing::named(mesh, &estimate, &evidence));
     culprits.extend(above_hosts(mesh, &estimate, &evidence));
     let cost = |culprit: &Culprit| (1.0 - culprit.ratio) * f64::from(culprit.slow);
     culprits.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
@@ -96,9 +96,7 @@ fn hosts(mesh: &Mesh, evidence: &OfHosts) -> Vec<Culprit> {
     let candidates = evidence.candidates();
     let is_bad = |one: [Evidence; 2]| {
         let all = Evidence::of_all(one);
-        let alone = one[ALONE];
-        let is_cleared = alone.tests() >= LEAST_ALONE && alone.log_odds(evidence.by_chance) <= 0.0;
-        !is_cleared && all.confidence(evidence.by_chance, candidates) >= NAMED_FROM
+        !is_cleared(&one, evidence) && all.confidence(evidence.by_chance, candidates) >= NAMED_FROM
     };
     let of_host = |host: HostId| {
         let of = evidence.hosts.get(host as usize)?;
@@ -114,7 +112,7 @@ fn hosts(mesh: &Mesh, evidence: &OfHosts) -> Vec<Culprit> {
     mesh.live().into_iter().filter_map(of_host).collect()
 }
 
-fn culprit(part: Part, of: Evidence, by_chance: f64, candidates: usize) -> Culprit {
+pub(super) fn culprit(part: Part, of: Evidence, by_chance: f64, candidates: usize) -> Culprit {
     Culprit {
         part,
         ratio: of.ratio(),
@@ -139,52 +137,6 @@ fn paths(mesh: &Mesh, estimate: &Estimate, evidence: &OfHosts) -> Vec<Culprit> {
     let culprits = named
         .map(|((from, to), of)| culprit(Part::Path(from, to), of, evidence.by_chance, candidates));
     culprits.collect()
-}
-
-/// Hosts that are slow beside each other and not alone, as groups.
-fn shared(mesh: &Mesh, estimate: &Estimate, evidence: &OfHosts) -> Vec<Culprit> {
-    let sharing = suspects::sharing(mesh, evidence);
-    let mut groups: Vec<Vec<HostId>> = sharing.iter().map(|host| vec![*host]).collect();
-    for (one, other) in slow_together(mesh, estimate, &sharing) {
-        let place = |groups: &[Vec<HostId>], host| groups.iter().position(|of| of.contains(&host));
-        if let (Some(to), Some(from)) = (place(&groups, one), place(&groups, other))
-            && to != from
-        {
-            let moved = std::mem::take(&mut groups[from]);
-            groups[to].extend(moved);
-        }
-    }
-    let named = groups.into_iter().filter(|group| group.len() > 1);
-    let culprits = named.map(|mut group| {
-        group.sort_unstable();
-        let of = group.iter().map(|host| &evidence.hosts[*host as usize]);
-        let slow = of.flat_map(|of| [of.send, of.receive]);
-        let slow = slow.filter(|one| only_beside_others(evidence, *one)).map(|one| one[0]);
-        let all = slow.fold(Evidence::default(), Evidence::and);
-        culprit(Part::Shared(group), all, evidence.by_chance, evidence.candidates())
-    });
-    culprits.collect()
-}
-
-/// Each two hosts of which both were slow in most rounds in which they were tested at once.
-fn slow_together(mesh: &Mesh, estimate: &Estimate, sharing: &[HostId]) -> Vec<(HostId, HostId)> {
-    let mut rounds: BTreeMap<u32, Vec<(HostId, bool)>> = BTreeMap::new();
-    for sample in mesh.samples.iter().filter(|sample| sample.stage == Stage::Together) {
-        let slow = f64::from(sample.log_rate) - estimate.typical < estimate.slow_below;
-        let host = if sharing.contains(&sample.from) { sample.from } else { sample.to };
-        rounds.entry(sample.round).or_default().push((host, slow));
-    }
-    let mut counts: BTreeMap<(HostId, HostId), (u32, u32)> = BTreeMap::new();
-    for tests in rounds.values() {
-        let Some(first) = tests.first().map(|(host, _)| *host) else { continue };
-        let Some((second, _)) = tests.iter().find(|(host, _)| *host != first) else { continue };
-        let is_slow = |of: HostId| tests.iter().any(|(host, slow)| *host == of && *slow);
-        let count = counts.entry((first.min(*second), first.max(*second))).or_default();
-        count.0 += u32::from(is_slow(first) && is_slow(*second));
-        count.1 += 1;
-    }
-    let shares = counts.into_iter().filter(|(_, (slow, all))| slow * 2 > *all);
-    shares.map(|(pair, _)| pair).collect()
 }
 
 /// Uplinks of switches, and what is above all of them.

@@ -97,9 +97,29 @@ pub(super) fn beside(
 
 /// Splits rounds so that each host and, with a topology, each uplink is in one test at a time.
 pub(super) fn split(pairs: Vec<Pair>, topology: Option<&Topology>) -> Vec<Vec<Pair>> {
+    split_apart(pairs, topology, &BTreeSet::new())
+}
+
+/// The same, with none of these two hosts each in one round, unless they are a pair.
+pub(super) fn split_apart(
+    pairs: Vec<Pair>,
+    topology: Option<&Topology>,
+    apart: &BTreeSet<(HostId, HostId)>,
+) -> Vec<Vec<Pair>> {
+    let mut not_with: BTreeMap<HostId, Vec<HostId>> = BTreeMap::new();
+    for (one, other) in apart {
+        not_with.entry(*one).or_default().push(*other);
+        not_with.entry(*other).or_default().push(*one);
+    }
     let mut rounds: Vec<Round> = Vec::new();
     for pair in pairs {
-        let needs = Needs::of(pair, topology);
+        let mut needs = Needs::of(pair, topology);
+        needs.apart = [pair.a, pair.b]
+            .iter()
+            .filter_map(|host| not_with.get(host))
+            .flatten()
+            .copied()
+            .collect();
         let free = rounds.iter().position(|round| round.is_free(&needs));
         let place = free.unwrap_or(rounds.len());
         if free.is_none() {
@@ -114,12 +134,14 @@ pub(super) fn split(pairs: Vec<Pair>, topology: Option<&Topology>) -> Vec<Vec<Pa
 struct Needs {
     hosts: [HostId; 2],
     links: Vec<u32>,
+    /// Hosts that are in no other test at that time.
+    apart: Vec<HostId>,
 }
 
 impl Needs {
     fn of(pair: Pair, topology: Option<&Topology>) -> Self {
         let links = topology.map(|topology| topology.links(pair.a, pair.b)).unwrap_or_default();
-        Self { hosts: [pair.a, pair.b], links: [links.0, links.1].concat() }
+        Self { hosts: [pair.a, pair.b], links: [links.0, links.1].concat(), apart: Vec::new() }
     }
 }
 
@@ -133,7 +155,9 @@ struct Round {
 impl Round {
     fn is_free(&self, needs: &Needs) -> bool {
         let free = |marks: &Marks, ids: &[u32]| ids.iter().all(|id| !marks.has(*id));
-        free(&self.hosts, &needs.hosts) && free(&self.links, &needs.links)
+        free(&self.hosts, &needs.hosts)
+            && free(&self.hosts, &needs.apart)
+            && free(&self.links, &needs.links)
     }
 
     fn take(&mut self, pair: Pair, needs: &Needs) {

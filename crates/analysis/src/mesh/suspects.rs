@@ -1,78 +1,94 @@
-//! Tests of suspects again: alone, which tells a slow host from a shared link, and beside each other,
-//! which tells who shares one.
+//! Tests of suspects again, alone: a host that is slow then has no other to blame.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::estimate::Estimate;
-use super::evidence::{ALONE, Evidence, NAMED_FROM, OfHosts, SURVEY, left_without_hosts};
-use super::{HostId, Mesh, Pair, Stage, Topology, schedule};
+use super::evidence::{ALONE, Evidence, NAMED_FROM, OfHosts, left_without_hosts};
+use super::{HostId, Mesh, Pair, Stage, Topology, schedule, sharing};
 
 /// Rounds that test each undecided suspect with a host that is none. Empty: all is decided.
 pub(super) fn alone(mesh: &mut Mesh) -> Vec<Vec<Pair>> {
     let estimate = Estimate::of(mesh);
     let evidence = OfHosts::of(mesh, &estimate);
-    let mut references = References::of(mesh, &evidence);
-    let undecided = mesh.live().into_iter().filter(|host| is_undecided(&evidence, *host));
+    let twos = sharing::candidates(mesh, &estimate, &evidence);
+    let may_share: BTreeSet<_> = twos.iter().flat_map(|(one, other)| [*one, *other]).collect();
+    let mut references = References::of(mesh, &evidence, &may_share);
+    let is_undecided = |host: &HostId| is_undecided(&evidence, *host, may_share.contains(host));
+    let undecided = mesh.live().into_iter().filter(is_undecided);
     let undecided: Vec<_> = undecided.take(MOST_SUSPECTS).collect();
     let with_reference =
-        undecided.iter().filter_map(|host| Some(Pair { a: *host, b: references.next(*host)? }));
+        undecided.iter().filter_map(|host| Some(Pair { a: *host, b: references.next(&[*host])? }));
     let mut pairs: Vec<_> = with_reference.collect();
     if mesh.design.sample.is_none() {
         pairs.extend(undecided_paths(mesh, &estimate, &evidence));
     }
     mesh.rng.shuffle(&mut pairs);
-    spread(&pairs, mesh.design.topology.as_ref())
+    spread(&pairs, mesh.design.topology.as_ref(), &twos)
 }
 
-/// Pairs in rounds that spoil no test. Without a topology nobody knows who shares a link: few are
-/// tested at a time.
-pub(super) fn spread(pairs: &[Pair], topology: Option<&Topology>) -> Vec<Vec<Pair>> {
+/// Such pairs again that were tested alone.
+pub(super) fn again(mesh: &Mesh, pairs: &[Pair]) -> Vec<Vec<Pair>> {
+    let estimate = Estimate::of(mesh);
+    let apart = sharing::candidates(mesh, &estimate, &OfHosts::of(mesh, &estimate));
+    spread(pairs, mesh.design.topology.as_ref(), &apart)
+}
+
+/// Pairs in rounds that spoil no test: hosts that may share a link are apart. Without a topology nobody
+/// knows what else is shared: few are tested at a time.
+fn spread(
+    pairs: &[Pair],
+    topology: Option<&Topology>,
+    apart: &BTreeSet<(HostId, HostId)>,
+) -> Vec<Vec<Pair>> {
     let at_once = if topology.is_some() { pairs.len() } else { pairs.len().div_ceil(8) };
     let chunks = pairs.chunks(at_once.max(1)).map(<[Pair]>::to_vec);
-    chunks.flat_map(|chunk| schedule::split(chunk, topology)).collect()
+    chunks.flat_map(|chunk| schedule::split_apart(chunk, topology, apart)).collect()
 }
 
-/// Hosts that are not suspects, in turn.
-struct References {
+/// Hosts that are not suspects, in turn; of those that may share a link only if there are no others.
+pub(super) struct References {
     hosts: Vec<HostId>,
     next: usize,
 }
 
 impl References {
-    fn of(mesh: &mut Mesh, evidence: &OfHosts) -> Self {
+    pub(super) fn of(mesh: &mut Mesh, evidence: &OfHosts, may_share: &BTreeSet<HostId>) -> Self {
         let mut hosts = mesh.live();
         hosts.retain(|host| !evidence.is_suspect(*host));
         mesh.rng.shuffle(&mut hosts);
+        let shares = |host: &HostId| may_share.contains(host);
+        if hosts.iter().filter(|host| !shares(host)).count() >= LEAST_REFERENCES {
+            hosts.retain(|host| !shares(host));
+        }
         Self { hosts, next: 0 }
     }
 
-    fn next(&mut self, of: HostId) -> Option<HostId> {
-        self.next += 1;
-        let at = |place: usize| self.hosts.get(place % self.hosts.len().max(1)).copied();
-        at(self.next).filter(|host| *host != of).or_else(|| at(self.next + 1))
+    /// The next host that is none of these.
+    pub(super) fn next(&mut self, but: &[HostId]) -> Option<HostId> {
+        let count = self.hosts.len();
+        let next = (1..=count).map(|step| self.next + step);
+        let at = |place: usize| self.hosts[place % count];
+        let place = { next }.find(|place| !but.contains(&at(*place)))?;
+        self.next = place;
+        Some(at(place))
     }
 }
 
-fn is_undecided(evidence: &OfHosts, host: HostId) -> bool {
+fn is_undecided(evidence: &OfHosts, host: HostId, may_share: bool) -> bool {
     let of = &evidence.hosts[host as usize];
     [of.send, of.receive].into_iter().any(|one| {
-        if Evidence::of_all(one).log_odds(evidence.by_chance) <= 0.0 {
-            return false;
-        }
-        one[ALONE].tests() < LEAST_ALONE || {
-            one[ALONE].log_odds(evidence.by_chance) > 0.0
-                && Evidence::of_all(one).confidence(evidence.by_chance, evidence.candidates())
-                    < NAMED_FROM
-        }
+        let all = Evidence::of_all(one);
+        let alone = one[ALONE].log_odds(evidence.by_chance);
+        let is_settled = one[ALONE].tests() >= LEAST_ALONE && alone.abs() >= SETTLED;
+        let is_named = all.confidence(evidence.by_chance, evidence.candidates()) >= NAMED_FROM;
+        let is_suspect = all.log_odds(evidence.by_chance) > 0.0;
+        (may_share || is_suspect) && !is_settled || is_suspect && alone > 0.0 && !is_named
     })
 }
 
-/// Whether one direction of a host is slow in the survey, but not when it is tested alone.
-pub(super) fn only_beside_others(evidence: &OfHosts, one: [Evidence; 2]) -> bool {
-    let alone = one[ALONE];
-    alone.tests() >= LEAST_ALONE
-        && alone.log_odds(evidence.by_chance) <= 0.0
-        && one[SURVEY].confidence(evidence.by_chance, evidence.candidates()) >= NAMED_FROM
+/// Whether one direction of a host is not slow alone.
+pub(super) fn is_cleared(one: &[Evidence; 2], evidence: &OfHosts) -> bool {
+    one[ALONE].tests() >= LEAST_ALONE && one[ALONE].log_odds(evidence.by_chance) <= 0.0
 }
 
 /// Evidence on the directed pairs of which a test was slow, neither host of which is a suspect.
@@ -108,45 +124,13 @@ fn undecided_paths(mesh: &Mesh, estimate: &Estimate, evidence: &OfHosts) -> Vec<
     pairs
 }
 
-/// Hosts that are slow only beside others.
-pub(super) fn sharing(mesh: &Mesh, evidence: &OfHosts) -> Vec<HostId> {
-    let live = mesh.live().into_iter();
-    let shares = live.filter(|host| {
-        let of = &evidence.hosts[*host as usize];
-        [of.send, of.receive].into_iter().any(|one| only_beside_others(evidence, one))
-    });
-    shares.collect()
-}
-
-/// Rounds in which two hosts that are slow beside others are tested at once, for each two of them.
-pub(super) fn together(mesh: &mut Mesh) -> Vec<Vec<Pair>> {
-    let estimate = Estimate::of(mesh);
-    let evidence = OfHosts::of(mesh, &estimate);
-    let mut sharing = sharing(mesh, &evidence);
-    sharing.truncate(MOST_SHARING);
-    let mut references = References::of(mesh, &evidence);
-    if references.hosts.len() < 2 {
-        return Vec::new();
-    }
-    let mut rounds = Vec::new();
-    for _ in 0..LEAST_ALONE {
-        for (at, one) in sharing.iter().enumerate() {
-            for other in sharing.iter().skip(at + 1) {
-                let with = (references.next(*one), references.next(*other));
-                if let (Some(first), Some(second)) = with {
-                    rounds.push(vec![Pair { a: *one, b: first }, Pair { a: *other, b: second }]);
-                }
-            }
-        }
-    }
-    rounds
-}
-
 /// Tests alone that tell a slow host from a shared link.
 pub(super) const LEAST_ALONE: u32 = 2;
+/// Logarithm of the odds from which on what tests alone say is settled: 20 to 1.
+pub(super) const SETTLED: f64 = 3.0;
+/// Two tests at once need two.
+const LEAST_REFERENCES: usize = 2;
 /// Suspects that are tested again at most, of many thousand hosts.
 const MOST_SUSPECTS: usize = 500;
 /// Pairs that are tested again at most.
 const MOST_PATHS: usize = 16;
-/// Hosts that are tested beside each other at most: 28 pairs.
-const MOST_SHARING: usize = 8;

@@ -19,6 +19,8 @@ pub(super) struct Fabric {
     pub(super) uplinks: Vec<SwitchId>,
     /// Whether one of the spines is congested.
     pub(super) has_slow_spine: bool,
+    /// Each two hosts behind one port, with the rate of one host in each direction.
+    pub(super) shared: Vec<[HostId; 2]>,
     /// Hosts that do not answer, and from which round on.
     pub(super) dead: Vec<(HostId, u32)>,
     rng: Rng,
@@ -33,6 +35,10 @@ impl Fabric {
         let uplinks: Vec<_> = leaf.into_iter().take(size.uplinks as usize).collect();
         let mut hosts: Vec<_> = (0..size.hosts).collect();
         rng.shuffle(&mut hosts);
+        // The two are below one switch: hosts follow each other by switch.
+        let shared: Vec<_> =
+            hosts.iter().take(size.shared as usize).map(|host| [*host, *host ^ 1]).collect();
+        hosts.retain(|host| !shared.as_flattened().contains(host));
         let mut hosts = hosts.into_iter();
         let mut take = |count: u32| hosts.by_ref().take(count as usize).collect::<Vec<_>>();
         let (interfaces, cables) = (take(size.interfaces), take(size.cables));
@@ -46,6 +52,7 @@ impl Fabric {
             cables,
             uplinks,
             has_slow_spine: size.spines > 0,
+            shared,
             dead,
             rng,
         }
@@ -63,8 +70,9 @@ impl Fabric {
     }
 
     fn play(&mut self, round: &Round, mesh: &mut Mesh) {
-        let there = self.busy(round.pairs.iter().map(|pair| (pair.a, pair.b)));
-        let back = self.busy(round.pairs.iter().map(|pair| (pair.b, pair.a)));
+        let there: Vec<_> = round.pairs.iter().map(|pair| (pair.a, pair.b)).collect();
+        let back: Vec<_> = round.pairs.iter().map(|pair| (pair.b, pair.a)).collect();
+        let (there, back) = (self.load(there), self.load(back));
         for pair in &round.pairs {
             let result = match self.died(*pair, round.number) {
                 Some(host) => {
@@ -87,21 +95,20 @@ impl Fabric {
         [pair.a, pair.b].into_iter().find(|host| of(*host))
     }
 
-    /// Tests over the uplink of each leaf at once: upward, and downward.
-    fn busy(&self, tests: impl Iterator<Item = (HostId, HostId)>) -> Vec<[u32; 2]> {
+    fn load(&self, tests: Vec<(HostId, HostId)>) -> Load {
         let mut busy = vec![[0; 2]; self.hosts.div_ceil(self.per_leaf) as usize];
-        for (from, to) in tests {
+        for (from, to) in &tests {
             let (up, down) = (from / self.per_leaf, to / self.per_leaf);
             if up != down {
                 busy[up as usize][0] += 1;
                 busy[down as usize][1] += 1;
             }
         }
-        busy
+        Load { busy, tests }
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
-    fn reading(&mut self, from: HostId, to: HostId, busy: &[[u32; 2]]) -> Reading {
+    fn reading(&mut self, from: HostId, to: HostId, load: &Load) -> Reading {
         let is_bad = |of: &[HostId], host| of.contains(&host);
         let mut share: f64 = 1.0;
         if is_bad(&self.interfaces, from) || is_bad(&self.interfaces, to) {
@@ -111,10 +118,11 @@ impl Fabric {
         if is_lossy {
             share = share.min(0.6);
         }
+        share = self.shared.iter().map(|two| load.share_of(*two, from, to)).fold(share, f64::min);
         let (up, down) = (from / self.per_leaf, to / self.per_leaf);
         if up != down {
             for (leaf, way) in [(up, 0), (down, 1)] {
-                share = share.min(self.uplink_share(leaf, busy[leaf as usize][way]));
+                share = share.min(self.uplink_share(leaf, load.busy[leaf as usize][way]));
             }
             // Addresses and ports of a flow choose its spine; ports are new each time.
             if self.has_slow_spine && self.rng.u32(0..SPINES) == 0 {
@@ -135,6 +143,26 @@ impl Fabric {
         let normal = (0..12).map(|_| self.rng.f64()).sum::<f64>() - 6.0;
         let transient = if self.rng.u32(0..100) == 0 { 0.5 + self.rng.f64() / 2.0 } else { 1.0 };
         (0.03 * normal).exp() * transient
+    }
+}
+
+/// The tests that send at the same time.
+struct Load {
+    /// Tests over the uplink of each leaf: upward, and downward.
+    busy: Vec<[u32; 2]>,
+    /// Who sends to whom.
+    tests: Vec<(HostId, HostId)>,
+}
+
+impl Load {
+    /// What a test has of the port that two hosts share.
+    fn share_of(&self, two: [HostId; 2], from: HostId, to: HostId) -> f64 {
+        let way = |from: &HostId, to: &HostId| (two.contains(from), two.contains(to));
+        let this = way(&from, &to);
+        if this.0 == this.1 {
+            return 1.0;
+        }
+        1.0 / self.tests.iter().filter(|(from, to)| way(from, to) == this).count().max(1) as f64
     }
 }
 

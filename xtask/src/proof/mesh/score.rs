@@ -1,6 +1,6 @@
 //! What a mesh found of what was planted, and at what cost.
 
-use analysis::mesh::{Culprit, Mesh, Part};
+use analysis::mesh::{Culprit, HostId, Mesh, Part};
 
 use super::fabric::Fabric;
 
@@ -26,10 +26,12 @@ impl Score {
         let found = fabric.interfaces.iter().map(|host| part(Part::Host(*host))).sum::<usize>()
             + fabric.cables.iter().map(|host| lossy(*host)).sum::<usize>()
             + fabric.uplinks.iter().map(|switch| part(Part::Uplink(*switch))).sum::<usize>()
+            + fabric.shared.iter().map(|two| part(shared(*two))).sum::<usize>()
             + has(&|culprit| fabric.has_slow_spine && matches!(culprit.part, Part::Spine(_)));
         let planted = fabric.interfaces.len()
             + fabric.cables.len()
             + fabric.uplinks.len()
+            + fabric.shared.len()
             + usize::from(fabric.has_slow_spine);
         let is_false = |culprit: &&Culprit| !is_planted(fabric, culprit);
         let false_alarms = culprits.iter().filter(is_false).count();
@@ -76,8 +78,14 @@ fn is_planted(fabric: &Fabric, culprit: &Culprit) -> bool {
         Part::Host(host) | Part::Sender(host) | Part::Receiver(host) => is_host(host),
         Part::Uplink(switch) => fabric.uplinks.contains(switch),
         Part::Spine(_) => fabric.has_slow_spine,
-        Part::Path(..) | Part::Shared(_) => false,
+        Part::Shared(_) => fabric.shared.iter().any(|two| shared(*two) == culprit.part),
+        Part::Path(..) => false,
     }
+}
+
+fn shared(mut two: [HostId; 2]) -> Part {
+    two.sort_unstable();
+    Part::Shared(two.to_vec())
 }
 
 /// Two directions of two seconds each, and what it takes to start them.
