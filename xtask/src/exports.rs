@@ -1,6 +1,7 @@
 //! `exports`: what `linerate export` writes, read by the readers of others.
 
 mod grafana;
+mod kubernetes;
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,8 @@ use clap::Args;
 use crate::workspace::{Build, Workspace};
 use crate::{command, packages};
 
-/// Reads what linerate export writes by the readers of others: flent, prometheus_client, mosquitto, ...
+/// Reads what linerate export writes by the readers of others: flent, prometheus_client, mosquitto, ...,
+/// and has the Job for Kubernetes checked against its schema.
 ///
 /// Needs python3 with venv, mosquitto and npm, which it installs as root on Debian, PyPI, and the
 /// registry of npm. If there is a node_exporter, its textfile collector reads the metrics, too.
@@ -41,6 +43,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let mut pip = Command::new(&python);
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     command::run(pip.args(READERS))?;
+    kubernetes::check(&linerate, &environment, &folder)?;
     let script = folder.join("read.py");
     fs::write(&script, include_str!("exports/read.py"))?;
     let records = workspace.root.join("crates/report/tests/records");
@@ -50,5 +53,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
 }
 
 /// Packages of PyPI.
-const READERS: [&str; 5] =
-    ["flent", "hdrhistogram", "jinja2", "line-protocol-parser", "prometheus_client"];
+const READERS: [&str; 6] = [
+    "flent",
+    "hdrhistogram",
+    "jinja2",
+    "kubernetes-validate==1.37.0",
+    "line-protocol-parser",
+    "prometheus_client",
+];

@@ -9,6 +9,7 @@ mod agents;
 mod coordinator;
 mod ended;
 mod engine;
+mod links;
 pub mod message;
 mod named;
 #[cfg(test)]
@@ -18,6 +19,7 @@ pub use agents::{Agents, Channel};
 pub use coordinator::{Coordinator, Observer, Tested};
 pub use ended::Ended;
 pub use engine::{Engine, Srun, Ssh, Via, quoted};
+pub use links::Links;
 pub use named::{record, stage};
 
 /// A host as it was named.
@@ -25,16 +27,17 @@ pub use named::{record, stage};
 pub struct MeshHost {
     /// Its name, by which the engine reaches it.
     pub name: String,
-    /// The address at which other hosts reach it.
-    pub address: String,
+    /// The addresses at which other hosts reach it, one for each link.
+    pub addresses: Vec<String>,
 }
 
 impl MeshHost {
-    /// Reads a file of hosts: a line `NAME [ADDRESS]` for each; `#` starts a comment. Without an
-    /// address the name is one.
+    /// Reads a file of hosts: a line `NAME [ADDRESS[,ADDRESS...]]` for each; `#` starts a comment. Without
+    /// an address the name is one.
     ///
     /// # Errors
-    /// A line has more than two words, or a name is there twice, or there are fewer than two hosts.
+    /// A line has more than two words, an empty address or more than [`MOST_LINKS`], or a name is there
+    /// twice, or there are fewer than two hosts.
     pub fn parse(text: &str) -> Result<Vec<Self>, String> {
         let mut hosts: Vec<Self> = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -44,9 +47,16 @@ impl MeshHost {
                 [] => continue,
                 [name] => (name, name),
                 [name, address] => (name, address),
-                _ => return Err(format!("line {} is not NAME [ADDRESS]", number + 1)),
+                _ => return Err(format!("line {} is not NAME [ADDRESS,ADDRESS...]", number + 1)),
             };
-            hosts.push(Self { name: name.to_owned(), address: address.to_owned() });
+            let addresses: Vec<_> = address.split(',').map(str::to_owned).collect();
+            if addresses.iter().any(String::is_empty) {
+                return Err(format!("line {} has an empty address", number + 1));
+            }
+            if addresses.len() > MOST_LINKS {
+                return Err(format!("line {} has more than {MOST_LINKS} addresses", number + 1));
+            }
+            hosts.push(Self { name: name.to_owned(), addresses });
         }
         let mut names: Vec<_> = hosts.iter().map(|host| host.name.as_str()).collect();
         names.sort_unstable();
@@ -57,3 +67,6 @@ impl MeshHost {
         }
     }
 }
+
+/// Addresses of a host, at most.
+pub const MOST_LINKS: usize = 16;

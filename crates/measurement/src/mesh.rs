@@ -53,6 +53,30 @@ pub struct MeshReading {
     /// What limited it; none: that is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub limit: Option<MeshLimit>,
+    /// What each link carried, of several that were tested at once: `rate` is their sum.
+    #[serde(rename = "links_bits_per_second", skip_serializing_if = "Vec::is_empty", default)]
+    pub links: Vec<BitRate>,
+    /// What the first of several links carried before, while the others were idle; none: not tested.
+    #[serde(
+        rename = "first_link_alone_bits_per_second",
+        skip_serializing_if = "Option::is_none",
+        default
+    )]
+    pub first_alone: Option<BitRate>,
+}
+
+/// What several links between two hosts carry.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MeshLinks {
+    /// Number of links of a pair.
+    pub links: u32,
+    /// The median rate of a direction over the first link alone.
+    #[serde(rename = "first_alone_bits_per_second")]
+    pub first: BitRate,
+    /// The same over all links at once.
+    #[serde(rename = "all_bits_per_second")]
+    pub all: BitRate,
 }
 
 /// A pair whose test has ended.
@@ -200,6 +224,9 @@ pub struct MeshRecord {
     pub bisection: BitRate,
     /// Pairs that were tested at once for that.
     pub bisection_pairs: u32,
+    /// What several links of a pair carry at once; none: hosts have one address.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub links: Option<MeshLinks>,
     /// Longest time from the first start of a test in a round to the last one, in seconds.
     pub skew_seconds: f64,
     /// Hosts whose agent did not tell the time: `skew_seconds` is without them.

@@ -10,7 +10,7 @@ use measurement::{BitRate, MeshLimit, MeshPair, MeshReading, Stamp};
 
 use super::agents::{Agents, Heard};
 use super::message::{Answer, Order};
-use super::{Ended, MeshHost, named};
+use super::{Ended, Links, MeshHost, named};
 
 /// Hears what happens while a mesh runs.
 pub trait Observer {
@@ -82,6 +82,7 @@ impl<'a> Coordinator<'a> {
             without_clock: Vec::new(),
             rates: vec![None; matrix],
             limits: BTreeMap::new(),
+            links: Links::default(),
             was_interrupted: false,
         };
         let (ports, offsets) = (vec![None; count], vec![(0.0, f64::INFINITY); count]);
@@ -245,7 +246,9 @@ impl<'a> Coordinator<'a> {
         let mut pending = self.begin(round, observer)?;
         self.ended.rounds += u32::from(!pending.is_empty());
         let mut starts = Vec::new();
-        let deadline = clock::monotonic() + self.tested.time * 2 + TEST_LIMIT;
+        // Two directions; of several links first those of one.
+        let directions = if self.hosts.iter().any(|host| host.addresses.len() > 1) { 4 } else { 2 };
+        let deadline = clock::monotonic() + self.tested.time * directions + TEST_LIMIT;
         while !pending.is_empty() && clock::monotonic() < deadline {
             if stop() {
                 self.ended.was_interrupted = true;
@@ -334,7 +337,7 @@ impl<'a> Coordinator<'a> {
                 self.note(round, *pair, &stored);
             } else {
                 let id = self.id();
-                self.order(id, *pair);
+                self.order(id, round.stage, *pair);
                 pending.insert(id, Pending { pair: *pair, began: None });
             }
         }
@@ -355,16 +358,20 @@ impl<'a> Coordinator<'a> {
         Ok(())
     }
 
-    fn order(&mut self, id: u64, pair: Pair) {
+    fn order(&mut self, id: u64, stage: Stage, pair: Pair) {
         let (from, to) = (&self.hosts[pair.a as usize], &self.hosts[pair.b as usize]);
         let port = self.ports[pair.b as usize].unwrap_or_default();
-        let is_ipv6 = to.address.contains(':');
-        let address = if is_ipv6 { format!("[{}]", to.address) } else { to.address.clone() };
+        let links = from.addresses.len().min(to.addresses.len());
+        let place = |address: &String| {
+            let is_ipv6 = address.contains(':');
+            if is_ipv6 { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
+        };
         let order = Order::Test {
             id,
             name: from.name.clone(),
             peer: to.name.clone(),
-            to: format!("{address}:{port}"),
+            to: to.addresses.iter().take(links).map(place).collect(),
+            first_alone: stage == Stage::Survey,
             seconds: self.tested.time.as_secs_f64(),
             streams: self.tested.streams,
         };
@@ -405,6 +412,7 @@ impl<'a> Coordinator<'a> {
             if round.stage == Stage::Survey && matches!(result, PairResult::Measured(_)) {
                 self.note_rate(pair.a, pair.b, there.rate);
                 self.note_rate(pair.b, pair.a, back.rate);
+                self.ended.links.note(pair, &kept.readings);
             }
             let limits = [there, back].into_iter().filter_map(|one| one.limit.as_ref());
             limits.for_each(|limit| self.note_limit(pair, kept, limit));

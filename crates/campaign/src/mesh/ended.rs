@@ -6,6 +6,8 @@ use std::time::Duration;
 use analysis::mesh::{HostId, Mesh};
 use measurement::BitRate;
 
+use super::Links;
+
 /// A mesh that has ended.
 #[derive(Debug)]
 pub struct Ended {
@@ -23,6 +25,8 @@ pub struct Ended {
     pub rates: Vec<Option<BitRate>>,
     /// What verdicts say of each host, by rule: how often, and the last text.
     pub limits: BTreeMap<(HostId, String), (u32, String)>,
+    /// What hosts with several addresses have on each link.
+    pub links: Links,
     /// Whether a signal ended it.
     pub was_interrupted: bool,
 }

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn shown(engine: &dyn Engine) -> String {
-        let host = MeshHost { name: "n1".to_owned(), address: "10.0.0.1".to_owned() };
+        let host = MeshHost { name: "n1".to_owned(), addresses: vec!["10.0.0.1".to_owned()] };
         let command = engine.command(&host, &["/opt/it's".to_owned(), "mesh-agent".to_owned()]);
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")

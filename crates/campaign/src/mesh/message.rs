@@ -29,8 +29,10 @@ pub enum Order {
         name: String,
         /// Name of the other one.
         peer: String,
-        /// Where the other one answers, e.g. `10.0.0.2:5201`.
-        to: String,
+        /// Where the other one answers, e.g. `10.0.0.2:5201`: several are tested at once.
+        to: Vec<String>,
+        /// Whether the first of several is tested alone before.
+        first_alone: bool,
         /// Seconds of each direction.
         seconds: f64,
         /// Parallel streams.

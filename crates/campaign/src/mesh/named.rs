@@ -40,6 +40,7 @@ pub fn record(
         loaded: findings.loaded,
         bisection: findings.bisection,
         bisection_pairs: findings.bisection_pairs,
+        links: ended.links.typical(),
         skew_seconds: ended.skew.as_secs_f64(),
         without_clock: ended.without_clock.iter().map(name).collect(),
         culprits: culprits.collect(),
@@ -136,7 +137,7 @@ fn of_receiver(is_lossy: bool) -> String {
     }
 }
 
-/// What verdicts on tests of these hosts say of them.
+/// What the links of these hosts and the verdicts on their tests say of them.
 fn evidence(hosts: &[MeshHost], ended: &Ended, of: &[HostId]) -> Vec<String> {
     let mut said: Vec<_> = ended.limits.iter().filter(|((host, _), _)| of.contains(host)).collect();
     said.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
@@ -145,7 +146,8 @@ fn evidence(hosts: &[MeshHost], ended: &Ended, of: &[HostId]) -> Vec<String> {
         let times = measurement::units::counted(u64::from(*count), "test");
         format!("{name}: {text} ({rule}, {times})")
     });
-    shown.collect()
+    let slow_links = of.iter().flat_map(|host| ended.links.slow(hosts, *host));
+    slow_links.chain(shown).take(MOST_EVIDENCE).collect()
 }
 
 const PATH: &str = "slow, while both hosts are fine with all others: the path between these two";

@@ -43,7 +43,14 @@ fn agent(mut script: Script) -> io::Result<Channel> {
 
 fn readings(rate: u64) -> Vec<MeshReading> {
     let rate = BitRate::from_bits_per_second(rate);
-    let reading = MeshReading { rate, retransmitted_ratio: None, stamp: Stamp::Valid, limit: None };
+    let reading = MeshReading {
+        rate,
+        retransmitted_ratio: None,
+        stamp: Stamp::Valid,
+        limit: None,
+        links: Vec::new(),
+        first_alone: None,
+    };
     vec![reading.clone(), reading]
 }
 
@@ -94,7 +101,9 @@ impl Observer for Heeded {
 
 fn hosts(count: usize) -> Vec<MeshHost> {
     let name = |number| format!("n{number}");
-    (0..count).map(|number| MeshHost { name: name(number), address: name(number) }).collect()
+    (0..count)
+        .map(|number| MeshHost { name: name(number), addresses: vec![name(number)] })
+        .collect()
 }
 
 /// Runs a mesh of honest agents, but for host 1.

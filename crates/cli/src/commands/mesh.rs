@@ -4,6 +4,7 @@ mod agent;
 mod hosts;
 mod joined;
 mod kubernetes;
+mod links;
 mod passed_on;
 mod slurm;
 mod store;

@@ -18,7 +18,8 @@ use super::values::{parse_streams, parse_tag};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MeshFlags {
-    /// File of the hosts: a line `NAME [ADDRESS]` for each
+    /// File of the hosts: a line `NAME [ADDRESS[,ADDRESS...]]` for each; of several addresses the links
+    /// are tested at once
     #[arg(long, env = "LINERATE_HOSTS", value_name = "FILE", required_unless_present_any = ["slurm", "kubernetes", "join"])]
     pub(crate) hosts: Option<PathBuf>,
     /// Command that runs a program on a host, in place of ssh, e.g. 'ip netns exec {host}'

@@ -47,6 +47,29 @@ impl Fabric {
         Some(fabric)
     }
 
+    /// A second link and address for each host, shaped likewise.
+    fn second_links(&self, megabits: u32) {
+        let bridge = self.name(0);
+        assert!(ip(&format!("-n {bridge} link add br1 type bridge")));
+        assert!(ip(&format!("-n {bridge} link set br1 up")));
+        let mut lines = String::new();
+        for host in 1..=self.hosts {
+            let name = self.name(host);
+            for command in [
+                format!("-n {bridge} link add q{host} type veth peer name eth1 netns {name}"),
+                format!("-n {bridge} link set q{host} master br1 up"),
+                format!("-n {name} addr add 10.78.0.{host}/24 dev eth1"),
+                format!("-n {name} link set eth1 up"),
+            ] {
+                assert!(ip(&command), "ip {command}");
+            }
+            self.shape_link(host, ["eth1", "q"], megabits);
+            let further = format!(" 10.77.0.{host},10.78.0.{host}\n");
+            lines.extend([name, further]);
+        }
+        fs::write(self.file("hosts"), lines).expect("a file");
+    }
+
     fn name(&self, host: u32) -> String {
         format!("{}-{host}", self.tag)
     }
@@ -57,11 +80,15 @@ impl Fabric {
 
     /// Limits what a host sends and receives.
     fn shape(&self, host: u32, megabits: u32) {
+        self.shape_link(host, ["eth0", "p"], megabits);
+    }
+
+    fn shape_link(&self, host: u32, [of_host, of_bridge]: [&str; 2], megabits: u32) {
         let limit = format!("root tbf rate {megabits}mbit burst 256kb latency 50ms");
         let (name, bridge) = (self.name(host), self.name(0));
         for at in [
-            format!("{name} tc qdisc replace dev eth0"),
-            format!("{bridge} tc qdisc replace dev p{host}"),
+            format!("{name} tc qdisc replace dev {of_host}"),
+            format!("{bridge} tc qdisc replace dev {of_bridge}{host}"),
         ] {
             assert!(ip(&format!("netns exec {at} {limit}")), "{at}");
         }
@@ -118,6 +145,24 @@ fn a_slow_link_is_named_and_a_clean_fabric_is_not_blamed() {
     assert_eq!(missed.code, Some(4), "{missed:?}");
     assert!(missed.stderr.contains("80.00 Mbit/s are expected"), "{missed:?}");
     missed.assert_prints(&["mesh of 4 hosts", "SLOW", "rows send, columns receive"]);
+}
+
+#[test]
+fn hosts_with_two_links_are_tested_over_both_at_once() {
+    let Some(fabric) = Fabric::new("two", 4, 100) else { return };
+    fabric.second_links(100);
+    fabric.shape_link(2, ["eth1", "q"], 30);
+    let file = fabric.file("page.html");
+    let record = fabric.record(&format!("--html {}", file.display()));
+    let links = &record["links"];
+    assert_eq!(links["links"], 2, "{record:#}");
+    let rate = |of: &str| links[of].as_f64().expect("a rate");
+    let times = rate("all_bits_per_second") / rate("first_alone_bits_per_second");
+    assert!((1.5..2.5).contains(&times), "{record:#}");
+    assert_eq!(parts(&record), [("host", fabric.name(2).as_str())], "{record:#}");
+    let evidence = record["culprits"][0]["evidence"][0].as_str().expect("evidence");
+    assert!(evidence.contains(": 10.78.0.2 has "), "{record:#}");
+    assert!(fs::read_to_string(file).expect("a page").contains("2 links of a pair carry"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use measurement::MeshRecord;
 
-use super::{Rates, rate, shown};
+use super::{Rates, over_all, rate, shown};
 
 /// Writes the page.
 ///
@@ -14,6 +14,9 @@ use super::{Rates, rate, shown};
 pub fn write_page(record: &MeshRecord, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{HEAD}<h1>Mesh of {} hosts</h1>", record.hosts.len())?;
     write!(out, "<p>{}.</p>", escaped(&rate(record)))?;
+    if let Some(links) = &record.links {
+        write!(out, "<p>{}.</p>", escaped(&over_all(links)))?;
+    }
     if record.culprits.is_empty() {
         write!(out, "<p>No host, pair or switch is slower than the others.</p>")?;
     } else {
@@ -38,7 +41,7 @@ fn table(record: &MeshRecord, out: &mut dyn Write) -> io::Result<()> {
     }
     write!(
         out,
-        "<h2>Rates</h2><div><table><caption>Percent of {}; rows send, columns receive</caption>",
+        "<h2>Rates</h2>{SIZES}<div><table><caption>Percent of {}; rows send, columns receive</caption>",
         record.typical
     )?;
     write!(out, "<thead><tr><td></td>")?;
@@ -91,7 +94,15 @@ const HEAD: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8
 :root{color-scheme:light dark}body{font:16px system-ui;margin:2em}div{overflow:auto}\
 table{border-collapse:collapse}caption{text-align:left}td,th{padding:.2em .5em;text-align:right}\
 td.a{background:#1a7f3733}td.b{background:#d4a72c55}td.c{background:#fb850055}\
-td.d{background:#e5533c77}td.e{background:#a40e26aa;color:#fff}</style></head><body><main>";
+td.d{background:#e5533c77}td.e{background:#a40e26aa;color:#fff}\
+td:hover,tr:hover>th{outline:2px solid}\
+body:has(#small:checked) table{font-size:.5rem}body:has(#large:checked) table{font-size:1.5rem}</style></head><body><main>";
+
+/// Sizes of the table, by CSS alone.
+const SIZES: &str = "<fieldset><legend>Size</legend>\
+<label><input type=\"radio\" name=\"size\" id=\"small\">small</label> \
+<label><input type=\"radio\" name=\"size\" checked>normal</label> \
+<label><input type=\"radio\" name=\"size\" id=\"large\">large</label></fieldset>";
 
 #[cfg(test)]
 mod tests {

@@ -26,6 +26,7 @@ use session::server::{
 };
 use session::{Family, OptionalParameters, Server, Token};
 
+use super::links;
 use crate::exit;
 
 /// Answers to the coordinator, from several threads.
@@ -135,25 +136,28 @@ fn say(out: &Out, answer: &Answer) {
 }
 
 fn carry_out(order: &Order, key: &str, out: &Out) {
-    let Order::Test { id, name, peer, to, seconds, streams } = order else { return };
-    let id = *id;
+    let Order::Test { id, name, peer, to, first_alone, seconds, streams } = order else { return };
+    let (id, test) = (*id, Test { seconds: *seconds, streams: *streams, key, names: [name, peer] });
     say(out, &Answer::Began { id, seconds: now() });
-    let tested = tested(to, *seconds, *streams, key, [name, peer]);
-    let answer = match tested {
+    let answer = match links::tested(to, *first_alone, &|to| tested(to, &test)) {
         Ok(readings) => Answer::Tested { id, readings },
         Err(error) => Answer::Failed { id, error },
     };
     say(out, &answer);
 }
 
-/// Tests both directions, first from here.
-fn tested(
-    to: &str,
+/// What the tests of an order have in common.
+struct Test<'a> {
     seconds: f64,
     streams: u32,
-    key: &str,
-    names: [&String; 2],
-) -> Result<Vec<MeshReading>, String> {
+    key: &'a str,
+    /// Of this host and of the other one.
+    names: [&'a String; 2],
+}
+
+/// Tests both directions, first from here.
+fn tested(to: &str, test: &Test<'_>) -> Result<Vec<MeshReading>, String> {
+    let Test { seconds, streams, key, names } = *test;
     let time = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
     let plan = |direction| plan(direction, time, streams);
     let plans = [plan(Direction::Send)?, plan(Direction::Receive)?];
@@ -203,7 +207,14 @@ fn reading(record: &TestRecord, names: [&String; 2]) -> Result<MeshReading, Stri
     let retransmitted_ratio = outcome.retransmits.map(|count| count as f64 / segments);
     let judgement = record.judgement.as_ref();
     let stamp = judgement.map(|judgement| judgement.stamp).unwrap_or_default();
-    Ok(MeshReading { rate, retransmitted_ratio, stamp, limit: limit(record, names) })
+    Ok(MeshReading {
+        rate,
+        retransmitted_ratio,
+        stamp,
+        limit: limit(record, names),
+        links: Vec::new(),
+        first_alone: None,
+    })
 }
 
 fn limit(record: &TestRecord, names: [&String; 2]) -> Option<MeshLimit> {

@@ -136,7 +136,7 @@ fn hosts_of(
     mut members: BTreeMap<u32, Member>,
 ) -> (Vec<MeshHost>, Vec<io::Result<Channel>>) {
     let of_first = members.values().next().map(|member| member.of_first.to_string());
-    let mut hosts = vec![MeshHost { name, address: of_first.unwrap_or_default() }];
+    let mut hosts = vec![MeshHost { name, addresses: vec![of_first.unwrap_or_default()] }];
     let mut channels = vec![own_agent()];
     for number in 1..nodes {
         let joined = members.remove(&number).map(Member::into_host);
@@ -152,12 +152,12 @@ fn hosts_of(
 fn missing(number: u32) -> (MeshHost, io::Result<Channel>) {
     let name = format!("node{number}");
     let why = format!("it did not join within {} s", JOIN_LIMIT.as_secs());
-    (MeshHost { address: name.clone(), name }, Err(io::Error::other(why)))
+    (MeshHost { addresses: vec![name.clone()], name }, Err(io::Error::other(why)))
 }
 
 impl Member {
     fn into_host(self) -> (MeshHost, io::Result<Channel>) {
-        let host = MeshHost { name: shown(&self.hello), address: self.address.to_string() };
+        let host = MeshHost { name: shown(&self.hello), addresses: vec![self.address.to_string()] };
         let channel = Channel {
             orders: Box::new(self.writer),
             answers: Box::new(self.reader),

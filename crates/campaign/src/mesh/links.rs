@@ -1,0 +1,112 @@
+//! Hosts with several addresses: what their links carry at once beside what the first carries alone,
+//! and which link is slow.
+
+use std::collections::BTreeMap;
+
+use analysis::mesh::{HostId, Pair};
+use measurement::mesh::MeshLinks;
+use measurement::{BitRate, MeshReading};
+
+use super::MeshHost;
+
+/// Rates of the survey by link.
+#[derive(Clone, Debug, Default)]
+pub struct Links {
+    /// Of each direction of a pair with several links: number of links, rate of the first alone, of all
+    /// at once.
+    pairs: Vec<(usize, BitRate, BitRate)>,
+    /// Of each host, by link, what it sent and what it received while all links were busy.
+    of_hosts: BTreeMap<(usize, HostId), Vec<BitRate>>,
+}
+
+impl Links {
+    /// Takes the two directions of a pair.
+    pub(super) fn note(&mut self, pair: Pair, readings: &[MeshReading]) {
+        for reading in readings.iter().filter(|reading| reading.links.len() > 1) {
+            if let Some(first) = reading.first_alone {
+                self.pairs.push((reading.links.len(), first, reading.rate));
+            }
+            for (link, rate) in reading.links.iter().enumerate() {
+                for host in [pair.a, pair.b] {
+                    self.of_hosts.entry((link, host)).or_default().push(*rate);
+                }
+            }
+        }
+    }
+
+    /// What most pairs have; none: no pair has several links.
+    pub(super) fn typical(&self) -> Option<MeshLinks> {
+        let links = self.pairs.iter().map(|(links, ..)| *links).max()?;
+        let of_most = || self.pairs.iter().filter(|(of, ..)| *of == links);
+        Some(MeshLinks {
+            links: u32::try_from(links).unwrap_or(u32::MAX),
+            first: median(of_most().map(|(_, first, _)| *first))?,
+            all: median(of_most().map(|(.., all)| *all))?,
+        })
+    }
+
+    /// Links of a host that have less than those of the other hosts.
+    pub(super) fn slow(&self, hosts: &[MeshHost], host: HostId) -> Vec<String> {
+        let of_link = |link: usize, address: &String| {
+            let own = median(self.of_hosts.get(&(link, host))?.iter().copied())?;
+            let others = self.of_hosts.iter().filter(|((of, id), _)| *of == link && *id != host);
+            let others = median(others.flat_map(|(_, rates)| rates.iter().copied()))?;
+            let is_slow = own.bits_per_second() as f64 <= SLOW * others.bits_per_second() as f64;
+            let name = &hosts[host as usize].name;
+            is_slow.then(|| format!("{name}: {address} has {own}, those of the others {others}"))
+        };
+        let addresses = hosts[host as usize].addresses.iter().enumerate();
+        addresses.filter_map(|(link, address)| of_link(link, address)).collect()
+    }
+}
+
+fn median(rates: impl Iterator<Item = BitRate>) -> Option<BitRate> {
+    let mut rates: Vec<_> = rates.collect();
+    let middle = rates.len() / 2;
+    (!rates.is_empty()).then(|| *rates.select_nth_unstable(middle).1)
+}
+
+/// Share of the rate of others from which on down a link is slow.
+const SLOW: f64 = 0.86;
+
+#[cfg(test)]
+mod tests {
+    use measurement::Stamp;
+
+    use super::*;
+
+    fn rate(gigabits: u64) -> BitRate {
+        BitRate::from_bits_per_second(gigabits * 1_000_000_000)
+    }
+
+    fn reading(links: [u64; 2]) -> MeshReading {
+        MeshReading {
+            rate: rate(links.iter().sum()),
+            retransmitted_ratio: None,
+            stamp: Stamp::Valid,
+            limit: None,
+            links: links.map(rate).to_vec(),
+            first_alone: Some(rate(10)),
+        }
+    }
+
+    #[test]
+    fn links_add_up_and_the_slow_one_of_a_host_is_named() {
+        let host = |number: u32| MeshHost {
+            name: format!("n{number}"),
+            addresses: vec![format!("10.0.0.{number}"), format!("10.1.0.{number}")],
+        };
+        let hosts: Vec<_> = (0..4).map(host).collect();
+        let mut links = Links::default();
+        assert_eq!(links.typical(), None);
+        for (a, b) in [(0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2)] {
+            let second = if a == 3 || b == 3 { 5 } else { 10 };
+            links.note(Pair { a, b }, &[reading([10, second]), reading([10, second])]);
+        }
+        let typical = links.typical().expect("two links");
+        assert_eq!((typical.links, typical.first, typical.all), (2, rate(10), rate(20)));
+        assert_eq!(links.slow(&hosts, 0), Vec::<String>::new());
+        let named = links.slow(&hosts, 3);
+        assert_eq!(named, ["n3: 10.1.0.3 has 5.00 Gbit/s, those of the others 10.0 Gbit/s"]);
+    }
+}
