@@ -13,6 +13,7 @@ mod knee;
 mod ledger;
 mod mars;
 mod mesh;
+mod mesh_coordinator;
 mod mesh_slurm;
 mod screens;
 mod stamps;
@@ -83,6 +84,15 @@ enum What {
     },
     /// Meshes of up to 10,000 simulated hosts: faults found, false alarms, tests and time
     Mesh,
+    /// A simulated host of `mesh-coordinator`
+    #[command(hide = true)]
+    MeshAgent {
+        /// Its name, and the program that would be started there
+        #[arg(trailing_var_arg = true)]
+        words: Vec<String>,
+    },
+    /// What the coordinator of a mesh of 1,000 simulated hosts takes: memory, CPU, results at once
+    MeshCoordinator,
     /// Meshes under a Slurm of this machine: faults named, a node lost, a job requeued
     MeshSlurm,
     /// How much is to be read until the answer, for five kinds of users
@@ -117,6 +127,9 @@ impl Proof {
             let full = Duration::from_secs(60 * minutes);
             return mars::run(if self.short { RANDOM_PROGRAMS } else { full });
         }
+        if matches!(self.what, What::MeshAgent { .. }) {
+            return mesh_coordinator::agent();
+        }
         if matches!(self.what, What::Mesh) {
             return mesh::run(self.short);
         }
@@ -138,11 +151,14 @@ impl Proof {
             What::Forwarder { rates } => {
                 verdict("forwarder", &forwarder::run(&under_test, &rates)?)
             }
-            What::Mars { .. } => unreachable!("it needs no program"),
+            What::Mars { .. } | What::MeshAgent { .. } => unreachable!("it needs no program"),
             What::Knee { runs, only } => {
                 verdict("knee", &knee::run(&under_test, runs, only.as_deref())?)
             }
             What::Mesh => mesh::run(under_test.short),
+            What::MeshCoordinator => {
+                verdict("mesh-coordinator", &mesh_coordinator::run(&under_test)?)
+            }
             What::MeshSlurm => verdict("mesh-slurm", &mesh_slurm::run(&under_test)?),
             What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Store => store::run(&under_test),

@@ -240,13 +240,13 @@ fn a_sample_has_the_same_pairs_whatever_hosts_are_lost() {
         let rounds = rounds.take_while(|round| round.stage == Stage::Survey);
         rounds.flat_map(|round| round.pairs).collect::<Vec<_>>()
     };
-    let (one, other) = ([3, 20, 31, 40, 52, 63, 70, 96], [8, 14, 25, 36, 49, 77, 80, 81]);
-    let (first, second) = (surveyed(&one), surveyed(&other));
+    let (lost, others) = ([3, 20, 31, 40, 52, 63, 70, 96], [8, 14, 25, 36, 49, 77, 80, 81]);
+    let (first, second) = (surveyed(&lost), surveyed(&others));
     // Eight hosts that are lost cost 32 of 200 pairs: a fifth round makes up for that.
     assert!(first.len() > 200 && second.len() > 200, "{} {}", first.len(), second.len());
     let known: HashSet<_> = first.iter().collect();
     let is_new = |pair: &&Pair| !known.contains(pair);
-    let was_lost = |pair: &Pair| [pair.a, pair.b].iter().any(|host| one.contains(host));
+    let was_lost = |pair: &Pair| [pair.a, pair.b].iter().any(|host| lost.contains(host));
     assert!(second.iter().filter(is_new).all(was_lost));
     let either_way =
         first.iter().chain(&second).map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b)));
