@@ -334,7 +334,7 @@ impl Mesh {
         let rounds = if self.batches <= MOST_BATCHES { suspects::alone(self) } else { Vec::new() };
         if rounds.is_empty() {
             self.stage = Stage::Together;
-            let rounds = sharing::rounds(self);
+            let rounds = suspects::together(self);
             self.queue.extend(rounds.into_iter().map(|pairs| (Stage::Together, pairs)));
             return !self.queue.is_empty();
         }

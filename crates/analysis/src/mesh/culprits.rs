@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use measurement::BitRate;
 
 use super::estimate::{Estimate, is_of_model, median};
-use super::evidence::{Evidence, NAMED_FROM, OfHosts, probability};
-use super::suspects::{self, is_cleared};
-use super::{HostId, Mesh, Sample, Stage, SwitchId, bits_per_second, sharing};
+use super::evidence::{Evidence, NAMED_FROM, OfHosts, is_cleared, probability};
+use super::{HostId, Mesh, Sample, Stage, SwitchId, bits_per_second, sharing, suspects};
 
 /// The part that is slow.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +69,7 @@ pub(super) fn find(mesh: &Mesh) -> Findings {
     let evidence = OfHosts::of(mesh, &estimate);
     let mut culprits = hosts(mesh, &evidence);
     culprits.extend(paths(mesh, &estimate, &evidence));
-    culprits.extend(sharing::named(mesh, &estimate, &evidence));
+    culprits.extend(shared(mesh, &estimate, &evidence));
     culprits.extend(above_hosts(mesh, &estimate, &evidence));
     let cost = |culprit: &Culprit| (1.0 - culprit.ratio) * f64::from(culprit.slow);
     culprits.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
@@ -112,7 +111,7 @@ fn hosts(mesh: &Mesh, evidence: &OfHosts) -> Vec<Culprit> {
     mesh.live().into_iter().filter_map(of_host).collect()
 }
 
-pub(super) fn culprit(part: Part, of: Evidence, by_chance: f64, candidates: usize) -> Culprit {
+fn culprit(part: Part, of: Evidence, by_chance: f64, candidates: usize) -> Culprit {
     Culprit {
         part,
         ratio: of.ratio(),
@@ -137,6 +136,15 @@ fn paths(mesh: &Mesh, estimate: &Estimate, evidence: &OfHosts) -> Vec<Culprit> {
     let culprits = named
         .map(|((from, to), of)| culprit(Part::Path(from, to), of, evidence.by_chance, candidates));
     culprits.collect()
+}
+
+/// Hosts that are slow at once and not alone.
+fn shared(mesh: &Mesh, estimate: &Estimate, evidence: &OfHosts) -> Vec<Culprit> {
+    let groups = sharing::groups(mesh, estimate, evidence).into_iter();
+    let of_group = |(hosts, of): (Vec<HostId>, Evidence)| {
+        culprit(Part::Shared(hosts), of, evidence.by_chance, evidence.candidates())
+    };
+    groups.map(of_group).filter(|culprit| culprit.confidence >= NAMED_FROM).collect()
 }
 
 /// Uplinks of switches, and what is above all of them.

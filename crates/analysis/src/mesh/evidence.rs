@@ -79,6 +79,11 @@ pub(super) struct OfHost {
 pub(super) const SURVEY: usize = 0;
 pub(super) const ALONE: usize = 1;
 
+/// Whether one direction of a host is not slow alone.
+pub(super) fn is_cleared(one: &[Evidence; 2], evidence: &OfHosts) -> bool {
+    one[ALONE].tests() >= LEAST_ALONE && one[ALONE].log_odds(evidence.by_chance) <= 0.0
+}
+
 /// Evidence on all hosts, and how often a test is slow by chance.
 #[derive(Clone, Debug)]
 pub(super) struct OfHosts {
@@ -155,3 +160,7 @@ const LEAST_BY_CHANCE: f64 = 0.02;
 const MOST_BY_CHANCE: f64 = 0.4;
 /// A cause is named from this probability on.
 pub(super) const NAMED_FROM: f64 = 0.99;
+/// Tests alone that tell a slow host from a shared link.
+pub(super) const LEAST_ALONE: u32 = 2;
+/// Logarithm of the odds from which on what tests alone say is settled: 20 to 1.
+pub(super) const SETTLED: f64 = 3.0;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::culprits::{Culprit, Part, culprit};
 use super::estimate::Estimate;
-use super::evidence::{ALONE, Evidence, NAMED_FROM, OfHosts, SURVEY, left_without_hosts};
-use super::suspects::{LEAST_ALONE, References, SETTLED, is_cleared};
-use super::{HostId, Mesh, Pair, Sample, Stage};
+use super::evidence::{
+    ALONE, Evidence, NAMED_FROM, OfHosts, SETTLED, SURVEY, is_cleared, left_without_hosts,
+};
+use super::{HostId, Mesh, Sample, Stage};
 
 /// Two hosts, the lower number first.
 type Two = (HostId, HostId);
@@ -75,46 +75,29 @@ fn is_mostly_slow(of: &Evidence) -> bool {
     of.slow >= LEAST_SLOW && of.slow * 2 > of.tests()
 }
 
-/// Rounds in which two hosts that may share a link send at once, and then receive, each with a host of
-/// its own.
-pub(super) fn rounds(mesh: &mut Mesh) -> Vec<Vec<Pair>> {
-    let estimate = Estimate::of(mesh);
-    let evidence = OfHosts::of(mesh, &estimate);
-    let candidates: Vec<_> =
-        candidates(mesh, &estimate, &evidence).into_iter().take(MOST_CANDIDATES).collect();
-    let sharing: BTreeSet<_> = candidates.iter().flat_map(|(one, other)| [*one, *other]).collect();
-    let mut references = References::of(mesh, &evidence, &sharing);
-    let mut rounds = Vec::new();
-    for (one, other) in candidates.repeat(LEAST_ALONE as usize) {
-        let with = (references.next(&[one, other]), references.next(&[one, other]));
-        if let (Some(first), Some(second)) = with
-            && first != second
-        {
-            rounds.push(vec![Pair { a: one, b: first }, Pair { a: other, b: second }]);
-        }
-    }
-    rounds
-}
-
-/// Hosts that are slow at once and not alone, as groups.
-pub(super) fn named(mesh: &Mesh, estimate: &Estimate, evidence: &OfHosts) -> Vec<Culprit> {
+/// Hosts that are slow at once and not alone, as groups, with the evidence of the tests at once.
+pub(super) fn groups(
+    mesh: &Mesh,
+    estimate: &Estimate,
+    evidence: &OfHosts,
+) -> Vec<(Vec<HostId>, Evidence)> {
     let candidates = candidates(mesh, estimate, evidence);
     let mut slow = at_once(mesh, estimate, Stage::Together);
     slow.retain(|two, of| candidates.contains(two) && is_mostly_slow(of));
     let survey = at_once(mesh, estimate, Stage::Survey);
-    let of_group = |hosts: Vec<HostId>| {
-        let of = |two: &Two| slow.get(two).copied().unwrap_or_default();
-        let before = |two: &Two| survey.get(two).copied().unwrap_or_default();
-        let all = twos(&hosts).map(|two| of(&two).and(before(&two)));
-        let all = all.fold(Evidence::default(), Evidence::and);
-        culprit(Part::Shared(hosts), all, evidence.by_chance, evidence.candidates())
+    let all = |two: Two| {
+        let of = [&slow, &survey].map(|of| of.get(&two).copied().unwrap_or_default());
+        of[0].and(of[1])
     };
-    let culprits = groups(slow.keys()).into_iter().map(of_group);
-    culprits.filter(|culprit| culprit.confidence >= NAMED_FROM).collect()
+    let with_evidence = |hosts: Vec<HostId>| {
+        let sum = twos(&hosts).map(all).fold(Evidence::default(), Evidence::and);
+        (hosts, sum)
+    };
+    connected(slow.keys()).into_iter().map(with_evidence).collect()
 }
 
 /// Hosts that are connected by twos, in groups.
-fn groups<'a>(twos: impl Iterator<Item = &'a Two>) -> Vec<Vec<HostId>> {
+fn connected<'a>(twos: impl Iterator<Item = &'a Two>) -> Vec<Vec<HostId>> {
     let mut groups: Vec<BTreeSet<HostId>> = Vec::new();
     for (one, other) in twos {
         let mut joined = BTreeSet::from([*one, *other]);
@@ -130,5 +113,3 @@ fn groups<'a>(twos: impl Iterator<Item = &'a Two>) -> Vec<Vec<HostId>> {
 const LEAST_SLOW: u32 = 2;
 /// Hosts that are slow beside others, of which each two are tested at once, at most: 28 twos.
 const MOST_SHARING: usize = 8;
-/// Each two hosts that are tested at once, at most.
-const MOST_CANDIDATES: usize = 28;

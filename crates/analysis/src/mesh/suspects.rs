@@ -1,9 +1,12 @@
-//! Tests of suspects again, alone: a host that is slow then has no other to blame.
+//! Tests of suspects again: alone, which tells a slow host from a shared link, and two at once, which
+//! tells who shares one.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::estimate::Estimate;
-use super::evidence::{ALONE, Evidence, NAMED_FROM, OfHosts, left_without_hosts};
+use super::evidence::{
+    ALONE, Evidence, LEAST_ALONE, NAMED_FROM, OfHosts, SETTLED, left_without_hosts,
+};
 use super::{HostId, Mesh, Pair, Stage, Topology, schedule, sharing};
 
 /// Rounds that test each undecided suspect with a host that is none. Empty: all is decided.
@@ -33,6 +36,27 @@ pub(super) fn again(mesh: &Mesh, pairs: &[Pair]) -> Vec<Vec<Pair>> {
     spread(pairs, mesh.design.topology.as_ref(), &apart)
 }
 
+/// Rounds in which two hosts that may share a link send at once, and then receive, each with a host of
+/// its own.
+pub(super) fn together(mesh: &mut Mesh) -> Vec<Vec<Pair>> {
+    let estimate = Estimate::of(mesh);
+    let evidence = OfHosts::of(mesh, &estimate);
+    let candidates: Vec<_> =
+        sharing::candidates(mesh, &estimate, &evidence).into_iter().take(MOST_CANDIDATES).collect();
+    let sharing: BTreeSet<_> = candidates.iter().flat_map(|(one, other)| [*one, *other]).collect();
+    let mut references = References::of(mesh, &evidence, &sharing);
+    let mut rounds = Vec::new();
+    for (one, other) in candidates.repeat(LEAST_ALONE as usize) {
+        let with = (references.next(&[one, other]), references.next(&[one, other]));
+        if let (Some(first), Some(second)) = with
+            && first != second
+        {
+            rounds.push(vec![Pair { a: one, b: first }, Pair { a: other, b: second }]);
+        }
+    }
+    rounds
+}
+
 /// Pairs in rounds that spoil no test: hosts that may share a link are apart. Without a topology nobody
 /// knows what else is shared: few are tested at a time.
 fn spread(
@@ -46,13 +70,13 @@ fn spread(
 }
 
 /// Hosts that are not suspects, in turn; of those that may share a link only if there are no others.
-pub(super) struct References {
+struct References {
     hosts: Vec<HostId>,
     next: usize,
 }
 
 impl References {
-    pub(super) fn of(mesh: &mut Mesh, evidence: &OfHosts, may_share: &BTreeSet<HostId>) -> Self {
+    fn of(mesh: &mut Mesh, evidence: &OfHosts, may_share: &BTreeSet<HostId>) -> Self {
         let mut hosts = mesh.live();
         hosts.retain(|host| !evidence.is_suspect(*host));
         mesh.rng.shuffle(&mut hosts);
@@ -64,7 +88,7 @@ impl References {
     }
 
     /// The next host that is none of these.
-    pub(super) fn next(&mut self, but: &[HostId]) -> Option<HostId> {
+    fn next(&mut self, but: &[HostId]) -> Option<HostId> {
         let count = self.hosts.len();
         let next = (1..=count).map(|step| self.next + step);
         let at = |place: usize| self.hosts[place % count];
@@ -84,11 +108,6 @@ fn is_undecided(evidence: &OfHosts, host: HostId, may_share: bool) -> bool {
         let is_suspect = all.log_odds(evidence.by_chance) > 0.0;
         (may_share || is_suspect) && !is_settled || is_suspect && alone > 0.0 && !is_named
     })
-}
-
-/// Whether one direction of a host is not slow alone.
-pub(super) fn is_cleared(one: &[Evidence; 2], evidence: &OfHosts) -> bool {
-    one[ALONE].tests() >= LEAST_ALONE && one[ALONE].log_odds(evidence.by_chance) <= 0.0
 }
 
 /// Evidence on the directed pairs of which a test was slow, neither host of which is a suspect.
@@ -124,13 +143,11 @@ fn undecided_paths(mesh: &Mesh, estimate: &Estimate, evidence: &OfHosts) -> Vec<
     pairs
 }
 
-/// Tests alone that tell a slow host from a shared link.
-pub(super) const LEAST_ALONE: u32 = 2;
-/// Logarithm of the odds from which on what tests alone say is settled: 20 to 1.
-pub(super) const SETTLED: f64 = 3.0;
 /// Two tests at once need two.
 const LEAST_REFERENCES: usize = 2;
 /// Suspects that are tested again at most, of many thousand hosts.
 const MOST_SUSPECTS: usize = 500;
 /// Pairs that are tested again at most.
 const MOST_PATHS: usize = 16;
+/// Each two hosts that are tested at once, at most.
+const MOST_CANDIDATES: usize = 28;
