@@ -65,13 +65,15 @@ fn effective_user(status: &str) -> Option<u32> {
 pub(crate) type Needed = (&'static str, &'static str);
 
 /// What the tests run.
-pub(crate) const TESTS: [Needed; 7] = [
+pub(crate) const TESTS: [Needed; 9] = [
     ("gcc", "gcc"),
     ("clang", "clang"),
     ("iperf3", "iperf3"),
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
     ("tcpdump", "tcpdump"),
+    ("ssh", "openssh-client"),
+    ("sshd", "openssh-server"),
     ("iptables-legacy", "iptables"),
 ];
 /// What `bench table` compares with, and what gives it a CPU.

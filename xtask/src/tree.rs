@@ -193,6 +193,7 @@ impl Tree {
             .map(|(folder, uses)| Member {
                 folder: (*folder).to_owned(),
                 uses: uses.iter().map(|one| (*one).to_owned()).collect(),
+                tests: Vec::new(),
             })
             .collect();
         self

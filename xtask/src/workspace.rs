@@ -25,6 +25,8 @@ pub(crate) struct Member {
     pub(crate) folder: String,
     /// Folders of the members that it is built upon; what only its tests use is left out.
     pub(crate) uses: Vec<String>,
+    /// Names of its integration tests.
+    pub(crate) tests: Vec<String>,
 }
 
 impl Workspace {
@@ -93,10 +95,16 @@ impl Member {
     fn read(package: &Value) -> Option<Self> {
         let manifest = Path::new(package.get("manifest_path")?.as_str()?);
         let dependencies = package.get("dependencies")?.as_array()?;
+        let targets = package.get("targets")?.as_array()?.iter();
+        let is_test = |target: &&Value| target["kind"][0] == "test";
         let built_upon = dependencies.iter().filter(|one| one["kind"] != "dev");
         Some(Self {
             folder: last(manifest.parent()?)?,
             uses: built_upon.filter_map(|one| last(Path::new(one["path"].as_str()?))).collect(),
+            tests: targets
+                .filter(is_test)
+                .filter_map(|one| Some(one["name"].as_str()?.to_owned()))
+                .collect(),
         })
     }
 }
@@ -122,11 +130,16 @@ mod tests {
                     {"name": "linerate-lab", "kind": "dev", "path": "/w/crates/lab"},
                     {"name": "serde_json", "kind": null},
                 ],
+                "targets": [
+                    {"name": "linerate_report", "kind": ["lib"]},
+                    {"name": "transcripts", "kind": ["test"]},
+                ],
             }],
         }))
         .expect("complete");
         assert_eq!(workspace.target, Path::new("/t"));
-        let member = Member { folder: "report".into(), uses: vec!["measurement".into()] };
+        let (uses, tests) = (vec!["measurement".into()], vec!["transcripts".into()]);
+        let member = Member { folder: "report".into(), uses, tests };
         assert_eq!(workspace.members, [member]);
     }
 }

@@ -12,6 +12,7 @@ mod engine;
 mod links;
 pub mod message;
 mod named;
+mod push;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ pub use ended::Ended;
 pub use engine::{Engine, Srun, Ssh, Via, quoted};
 pub use links::Links;
 pub use named::{record, stage};
+pub use push::Push;
 
 /// A host as it was named.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -37,6 +37,7 @@ mod ladder;
 mod latency;
 mod mesh;
 mod mesh_job;
+mod mesh_ssh;
 mod packets;
 pub(crate) mod points;
 mod probe;

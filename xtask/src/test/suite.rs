@@ -2,7 +2,8 @@
 //! busy for a moment a test of times may fail, one that is broken fails twice.
 
 use std::fmt::{self, Display, Formatter};
-use std::mem;
+use std::num::NonZero;
+use std::{mem, thread};
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,10 +11,23 @@ use crate::command;
 use crate::output::say;
 use crate::workspace::Workspace;
 
-/// Runs all of them, to the end.
+/// Runs all of them, to the end. Those that start the binary wait more than they compute: more of them
+/// run at the same time.
 pub(super) fn run(workspace: &Workspace) -> Result<()> {
-    run_targets(workspace, &["--workspace"])
+    let tests = workspace.members.iter().flat_map(|member| &member.tests);
+    let others = tests.filter(|name| *name != WAITING).flat_map(|name| ["--test", name]);
+    let crates = ["--workspace", "--lib", "--bins", "--examples"].into_iter().chain(others);
+    run_targets(workspace, &crates.collect::<Vec<_>>())?;
+    let threads = thread::available_parallelism().map_or(1, NonZero::get) * THREADS_A_CPU;
+    let threads = format!("--test-threads={threads}");
+    run_targets(workspace, &["--workspace", "--test", WAITING, "--", &threads])?;
+    run_targets(workspace, &["--workspace", "--doc"])
 }
+
+/// Tests of the binary.
+const WAITING: &str = "scenarios";
+/// Of them, at the same time.
+const THREADS_A_CPU: usize = 2;
 
 /// Runs all but documentation tests and what starts the binary for each test.
 pub(super) fn run_quick(workspace: &Workspace) -> Result<()> {

@@ -196,7 +196,7 @@ fn hear(answers: impl Read, pass: &impl Fn(Heard) -> bool) -> String {
 }
 
 /// The last line of what a program printed as its errors.
-fn last_line(errors: Box<dyn Read + Send>) -> Option<String> {
+pub(super) fn last_line(errors: Box<dyn Read + Send>) -> Option<String> {
     let mut text = Vec::new();
     _ = errors.take(MOST_ERRORS).read_to_end(&mut text);
     let text = String::from_utf8_lossy(&text);

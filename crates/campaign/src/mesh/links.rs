@@ -107,6 +107,6 @@ mod tests {
         assert_eq!((typical.links, typical.first, typical.all), (2, rate(10), rate(20)));
         assert_eq!(links.slow(&hosts, 0), Vec::<String>::new());
         let named = links.slow(&hosts, 3);
-        assert_eq!(named, ["n3: 10.1.0.3 has 5.00 Gbit/s, those of the others 10.0 Gbit/s"]);
+        assert_eq!(named, ["n3: 10.1.0.3 has 5.000 Gbit/s, those of the others 10.00 Gbit/s"]);
     }
 }

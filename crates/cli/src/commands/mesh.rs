@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use analysis::mesh::{Design, Pair, Round, Stage, Topology};
 use anyhow::{Context, anyhow};
 use campaign::mesh::{
-    Agents, Channel, Coordinator, Ended, Engine, MeshHost, Observer, Srun, Ssh, Tested,
+    Agents, Channel, Coordinator, Ended, Engine, MeshHost, Observer, Push, Srun, Tested,
 };
 use linux::event::StopSignals;
 use measurement::record::RunError;
@@ -81,10 +81,20 @@ fn topology(file: &Path, hosts: &[MeshHost]) -> anyhow::Result<Topology> {
 
 /// Starts an agent on each host.
 fn channels(flags: &MeshFlags, hosts: &[MeshHost]) -> Vec<std::io::Result<Channel>> {
+    if flags.ssh.push {
+        let program = flags.program.as_deref().unwrap_or("linerate");
+        return match Push::of_this_program() {
+            Ok(push) => push.start(&flags.ssh.engine(), hosts, program),
+            Err(error) => {
+                let text = format!("cannot read this program: {}", session::reason(&error));
+                hosts.iter().map(|_| Err(std::io::Error::other(text.clone()))).collect()
+            }
+        };
+    }
     let engine: Box<dyn Engine> = match &flags.via {
         _ if flags.slurm => Box::new(Srun),
         Some(via) => Box::new(via.clone()),
-        None => Box::new(Ssh::default()),
+        None => Box::new(flags.ssh.engine()),
     };
     let is_ssh = !flags.slurm && flags.via.is_none();
     let this = || {
@@ -126,13 +136,17 @@ struct Progress {
     store: Option<Store>,
     pairs: usize,
     round: String,
+    /// Whether linerate could be copied to hosts that have none.
+    could_push: bool,
 }
 
 impl Progress {
     fn new(flags: &MeshFlags, hosts: &[MeshHost], store: Option<Store>) -> Self {
         let line = MovingLine::new(flags.output.quiet);
         line.show(format!("starting linerate on {}", counted(hosts.len() as u64, "host")));
-        Self { line, store, pairs: 0, round: String::new() }
+        let by_ssh = !flags.slurm && flags.via.is_none() && flags.job.join.is_none();
+        let could_push = by_ssh && !flags.ssh.push;
+        Self { line, store, pairs: 0, round: String::new(), could_push }
     }
 }
 
@@ -160,7 +174,9 @@ impl Observer for Progress {
     }
 
     fn lost(&mut self, host: &MeshHost, why: &str) -> Result<(), String> {
-        let said = format!("linerate: {} is lost: {why}", host.name);
+        let is_missing = self.could_push && why.ends_with("not found");
+        let advice = if is_missing { ": install it there, or add --push" } else { "" };
+        let said = format!("linerate: {} is lost: {why}{advice}", host.name);
         // Standard error may be closed; the record names the host, too.
         self.line.suspend(|| _ = writeln!(anstream::stderr(), "{said}"));
         self.store.as_mut().map_or(Ok(()), |store| store.lost(&host.name, why))

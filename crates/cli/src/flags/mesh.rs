@@ -11,6 +11,7 @@ use measurement::units::parse_duration;
 
 use super::format::FormatFlags;
 use super::mesh_job::MeshJobFlags;
+use super::mesh_ssh::MeshSshFlags;
 use super::values::{parse_streams, parse_tag};
 
 /// Tests all pairs of many hosts in rounds, each host in one test at a time, and names the host, link
@@ -47,6 +48,8 @@ pub(crate) struct MeshFlags {
     /// Exit with 4 if a pair delivers less in a direction, e.g. 10G, or has no result
     #[arg(long, env = "LINERATE_EXPECT", value_name = "RATE")]
     pub(crate) expect: Option<BitRate>,
+    #[command(flatten)]
+    pub(crate) ssh: MeshSshFlags,
     #[command(flatten)]
     pub(crate) job: MeshJobFlags,
     #[command(flatten)]
@@ -85,6 +88,7 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 const EXAMPLES: &str = "\
 Examples:
   linerate mesh --hosts hosts.txt                        by ssh, linerate is in their PATH
+  linerate mesh --hosts hosts.txt --push                 copied to hosts that have none
   linerate mesh --hosts hosts.txt --topology racks.txt   no two tests over one uplink
   linerate mesh --hosts hosts.txt --via 'ip netns exec {host}' -t 1s
   linerate mesh --hosts hosts.txt -o mesh.jsonl --resume only what is missing in the file

@@ -32,6 +32,7 @@ mod latency;
 mod many;
 mod mesh;
 mod mesh_jobs;
+mod mesh_ssh;
 mod probe;
 mod rates;
 mod report;

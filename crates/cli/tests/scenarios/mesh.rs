@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::shared::{Directory, Finished, Running, linerate, run, skip, until};
 
 /// Hosts in namespaces, named by ip-netns(8), at one bridge.
-struct Fabric {
+pub(super) struct Fabric {
     directory: Directory,
     tag: String,
     hosts: u32,
@@ -18,7 +18,7 @@ struct Fabric {
 
 impl Fabric {
     /// None: this system does not let the test make namespaces.
-    fn new(name: &str, hosts: u32, megabits: u32) -> Option<Self> {
+    pub(super) fn new(name: &str, hosts: u32, megabits: u32) -> Option<Self> {
         let tag = format!("mesh{}{name}", std::process::id());
         let fabric = Self { directory: Directory::new(&tag), tag, hosts };
         let bridge = fabric.name(0);
@@ -47,6 +47,13 @@ impl Fabric {
         Some(fabric)
     }
 
+    /// An address for who coordinates, in the namespace of the bridge, which is number 0.
+    pub(super) fn coordinator(&self, address: u32) {
+        let bridge = self.name(0);
+        assert!(ip(&format!("-n {bridge} link set lo up")));
+        assert!(ip(&format!("-n {bridge} addr add 10.77.0.{address}/24 dev br0")));
+    }
+
     /// A second link and address for each host, shaped likewise.
     fn second_links(&self, megabits: u32) {
         let bridge = self.name(0);
@@ -70,11 +77,11 @@ impl Fabric {
         fs::write(self.file("hosts"), lines).expect("a file");
     }
 
-    fn name(&self, host: u32) -> String {
+    pub(super) fn name(&self, host: u32) -> String {
         format!("{}-{host}", self.tag)
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(super) fn file(&self, name: &str) -> PathBuf {
         self.directory.file(name)
     }
 
