@@ -13,8 +13,8 @@ use clap::Args;
 use crate::workspace::{Build, Workspace};
 use crate::{command, packages};
 
-/// Reads what linerate export writes by the readers of others: flent, prometheus_client, mosquitto, ...,
-/// and has the Job for Kubernetes checked against its schema.
+/// Reads what linerate export writes by the readers of others: flent, prometheus_client, mosquitto, ...
+/// The Job for Kubernetes is checked against its schema, too.
 ///
 /// Needs python3 with venv, mosquitto and npm, which it installs as root on Debian, PyPI, and the
 /// registry of npm. If there is a node_exporter, its textfile collector reads the metrics, too.
