@@ -4,13 +4,18 @@
 
 use libfuzzer_sys::fuzz_target;
 use linerate_fuzz::memory;
-use linerate_protocol::iperf2::{Flow, FlowEvent, Opening};
+use linerate_protocol::iperf2::{Asks, Back, Flow, FlowEvent, Opening, Settings};
 use linerate_protocol::iperf3::Cookie;
 
 fuzz_target!(|bytes: &[u8]| memory::bounded(bytes.len(), || judge(bytes)));
 
 fn judge(bytes: &[u8]) {
-    if Opening::recognise(bytes).is_some() {
+    if let Some(opening) = Opening::recognise(bytes) {
+        if let Opening::Header(Settings { asks: Asks::Back(back), .. }) = opening {
+            let rest = bytes.get(Opening::LENGTH..).unwrap_or_default();
+            let read = Back::rate(rest.get(..back.rest).unwrap_or_default());
+            assert!(read.is_none() || back.rest > 0);
+        }
         let is_cookie = |bytes: &[u8]| bytes.iter().all(|byte| matches!(byte, b'a'..=b'z'));
         assert!(!bytes.get(..Cookie::LENGTH - 1).is_some_and(is_cookie));
     }

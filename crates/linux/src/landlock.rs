@@ -25,11 +25,10 @@ pub enum Restriction {
 
 /// Restricts this process with landlock(7) for good: it creates, writes, removes and executes no
 /// file, reads none but those below the directories `readable`, binds no TCP port except those that
-/// the kernel chooses, and opens no TCP connection. It may still remove files in `directory`, if one
-/// is given. An older kernel enforces only a part, or
-/// nothing, which is not an error.
-pub fn restrict(directory: Option<&Path>, readable: &[&Path]) -> Restriction {
-    match apply(directory, readable) {
+/// the kernel chooses, and opens no TCP connection unless it `connects`. It may still remove files in
+/// `directory`, if one is given. An older kernel enforces only a part, or nothing, which is not an error.
+pub fn restrict(directory: Option<&Path>, readable: &[&Path], connects: bool) -> Restriction {
+    match apply(directory, readable, connects) {
         Ok(RulesetStatus::FullyEnforced) => Restriction::Full,
         Ok(RulesetStatus::PartiallyEnforced) => Restriction::Partial,
         Ok(RulesetStatus::NotEnforced) => Restriction::Absent {
@@ -39,12 +38,20 @@ pub fn restrict(directory: Option<&Path>, readable: &[&Path]) -> Restriction {
     }
 }
 
-fn apply(directory: Option<&Path>, readable: &[&Path]) -> Result<RulesetStatus, RulesetError> {
+fn apply(
+    directory: Option<&Path>,
+    readable: &[&Path],
+    connects: bool,
+) -> Result<RulesetStatus, RulesetError> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
     let forbidden = AccessFs::from_write(NEWEST) | AccessFs::Execute | reading;
     let mut rules = Ruleset::default()
         .handle_access(forbidden)?
-        .handle_access(AccessNet::from_all(NEWEST))?
+        .handle_access(if connects {
+            AccessNet::BindTcp.into()
+        } else {
+            AccessNet::from_all(NEWEST)
+        })?
         .create()?;
     // Further ports of a test, which are chosen by the kernel (port 0).
     rules = rules.add_rule(NetPort::new(0, AccessNet::BindTcp))?;
@@ -82,7 +89,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
             let address = listener.local_addr().expect("an address");
 
-            let sealed = restrict(Some(&directory), &[Path::new("/proc")]);
+            let sealed = restrict(Some(&directory), &[Path::new("/proc")], false);
             if let Restriction::Absent { reason } = &sealed {
                 return eprintln!("skipped: {reason}");
             }

@@ -1,17 +1,19 @@
-//! iperf2's protocol, as far as a client needs it that sends, and a server that receives: what a TCP
-//! connection begins with, and UDP flows with the report at their end.
+//! iperf2's protocol: what a TCP connection begins with, and UDP flows to a server with the report at
+//! their end.
 //!
 //! No RFC describes it; `docs/protocol/iperf2.md` does, and comments here quote its clauses.
 
+mod back;
 mod client_header;
 mod flow;
 mod opening;
 mod report;
 mod sequence;
 
+pub use back::{Back, BackWay};
 pub use client_header::{ClientHeader, HeaderAmount, HeaderWay};
 pub use flow::{Flow, FlowEvent};
-pub use opening::{Opening, Settings};
+pub use opening::{Asks, Opening, Settings};
 pub use report::ServerReport;
 pub use sequence::{Datagram, SequenceWidth};
 

@@ -11,10 +11,10 @@ use std::net::SocketAddr;
 use measurement::record::PeerStream;
 use measurement::{ByteSize, Course, StreamRecord, TestPlan, Transport};
 
-mod received;
+mod carried;
 mod rows;
 
-pub use self::received::Received;
+pub use self::carried::Carried;
 use self::rows::{Datagrams, Row, Whose, intervals, totals};
 use crate::iperf3::{UnitFormat, amount};
 

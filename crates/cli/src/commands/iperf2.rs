@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 mod arguments;
+mod back;
 mod client;
 mod plan;
 mod server;

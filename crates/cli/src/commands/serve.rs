@@ -55,7 +55,7 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
     confinement.give_up(server.address().port())?;
     let ready_file = flags.service.ready_file.as_deref();
     let readiness = Readiness::announce(ready_file, server.address())?;
-    let seal = confinement::seal(ready_file);
+    let seal = confinement::seal(ready_file, flags.access.connect_back);
     let (lines, written) = Lines::start().context("cannot start the log's thread")?;
     let notices = Notices { metrics: metrics.as_ref().map(Listener::address), seal };
     let log: Box<dyn Log> = match (flags.log.quiet, flags.log.json) {
@@ -106,6 +106,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
             stall: Some(STALL),
             grace: STALL,
             hide_peers: flags.order.hide_peers,
+            connects_back: flags.access.connect_back,
             evidence: evidence(flags),
             perf: perf_access(flags),
             ..SessionOptions::default()

@@ -1,6 +1,7 @@
 //! Flags of `serve` on who is answered, and on what all clients have together.
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use measurement::BitRate;
 use session::server::{AccessList, IpPrefix, TotalRates};
 use session::tuning::SharedKey;
@@ -29,6 +30,9 @@ pub(crate) struct AccessFlags {
         value_delimiter = ','
     )]
     max_total_rate: Vec<TotalRate>,
+    /// Connect to iperf2 clients that ask for it (iperf -d, -r), and send there
+    #[arg(long, env = "LINERATE_CONNECT_BACK", value_parser = BoolishValueParser::new())]
+    pub(crate) connect_back: bool,
 }
 
 /// A rate of all tests, or of those of a prefix.

@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::support::{Finished, Server, program, run, skip, test};
+use crate::support::{Finished, Server, free_port, program, run, skip, test};
 
 /// Runs iperf2's client; none: there is no iperf2.
 fn iperf2(server: &Server, options: &str) -> Option<Finished> {
@@ -44,11 +44,43 @@ fn udp_of_an_iperf2_client_has_its_report() {
 }
 
 #[test]
-fn what_an_iperf2_client_asks_in_vain_is_refused() {
+fn what_an_iperf2_client_asks_for_is_sent_over_its_connection() {
     let server = Server::start();
-    if iperf2(&server, "-t 1 -R").is_some() {
-        server.line_with("what it asked for cannot be read or done");
-    }
+    let Some(reverse) = iperf2(&server, "-t 1 -R -b 20M -P 2") else { return };
+    assert_eq!(reverse.code, Some(0), "{reverse:?}");
+    reverse.assert_prints(&["[ *1]", "[ *2]", "[SUM]"]);
+    let line = server.line_with("iperf2, TCP receive, 2 streams");
+    assert!(line.ends_with(": done"), "{line}");
+    // 2 x 20 x 2^20 bit/s for a second.
+    let mebibytes = line.split_once("receive: receive ").map_or(line.as_str(), |(_, rest)| rest);
+    assert!(mebibytes.contains(" 5.") && mebibytes.contains("MiB"), "{line}");
+    _ = iperf2(&server, "-t 1 --full-duplex -b 20M");
+    let line = server.line_with("iperf2, TCP both ways, 1 stream");
+    assert!(line.contains("send 2.") && line.contains("receive 2."), "{line}");
+    assert!(line.ends_with(": done"), "{line}");
+}
+
+#[test]
+fn a_server_connects_to_an_iperf2_client_where_it_may() {
+    let server = Server::start_with("--connect-back -B 127.0.0.1");
+    // 2.1.8 listens at all ports from the lower to the upper one.
+    let is_above = |port: &u16| *port > server.address.port();
+    let Some(own) = (0..100).map(|_| free_port()).find(is_above) else { return };
+    let options = format!("-t 1 -d -P 2 -b 20M -L {own}");
+    let Some(dual) = iperf2(&server, &options) else { return };
+    assert_eq!(dual.code, Some(0), "{dual:?}");
+    assert_eq!(dual.stdout.matches(&format!("port {own} connected with")).count(), 2, "{dual:?}");
+    let line = server.line_with("iperf2, TCP both ways, 2 streams");
+    assert!(line.contains("send 5.") && line.contains("receive 5."), "{line}");
+    assert!(line.ends_with(": done"), "{line}");
+    _ = iperf2(&server, &format!("-n 300K -r -L {own}"));
+    let line = server.line_with("iperf2, TCP both ways, 1 stream");
+    assert!(line.contains("send 300.0 KiB") && line.contains("receive 300.0 KiB"), "{line}");
+    let server = Server::start();
+    _ = iperf2(&server, &options);
+    server.line_with("it asks this server to connect to it (--connect-back)");
+    _ = iperf2(&server, "-t 1 --bounceback");
+    server.line_with("what it asked for cannot be read or done");
 }
 
 #[test]

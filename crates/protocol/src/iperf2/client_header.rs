@@ -36,6 +36,13 @@ pub enum HeaderWay {
     Client,
     /// The server (`-R`).
     Server,
+    /// The client, and the server over connections that it opens to a port of the client.
+    ServerConnects {
+        /// The port, in place of that of the server.
+        port: u16,
+        /// Whether at once (`-d`), or after what the client sends (`-r`).
+        at_once: bool,
+    },
 }
 
 impl ClientHeader {
@@ -60,6 +67,7 @@ impl ClientHeader {
         match self.way {
             HeaderWay::Client => 0,
             HeaderWay::Server => REVERSED,
+            HeaderWay::ServerConnects { at_once, .. } => SECOND | at_once as u32,
         }
     }
 
@@ -72,8 +80,12 @@ impl ClientHeader {
         };
         let upper = if self.way == HeaderWay::Server { REVERSE_UPPER } else { 0 };
         let rate = self.rate.unwrap_or(0);
+        let port = match self.way {
+            HeaderWay::ServerConnects { port, .. } => port,
+            HeaderWay::Client | HeaderWay::Server => self.port,
+        };
         let mut words = [0; Self::TCP_LENGTH / 4];
-        words[..3].copy_from_slice(&[flags, self.connections, self.port.into()]);
+        words[..3].copy_from_slice(&[flags, self.connections, port.into()]);
         words[3] = self.length.unwrap_or(0);
         words[5] = amount;
         words[8] = upper << 16;
@@ -98,6 +110,7 @@ fn bytes(words: &[u32; ClientHeader::TCP_LENGTH / 4]) -> [u8; ClientHeader::TCP_
     bytes
 }
 
+const SECOND: u32 = 0x8000_0000;
 const EXTENDED: u32 = 0x4000_0000;
 const WIDE_NUMBERS: u32 = 0x0800_0000;
 const REVERSED: u32 = 0x0400_0000;
@@ -145,6 +158,11 @@ mod tests {
         let tcp =
             "40010078 00000001 000017df 00002800 0 0004b000 0 0 0 00020001 00080003 00000010 0 0 0";
         assert_eq!(hexadecimal(&amount.tcp()), tcp, "-n 300K -l 10K -S 0x10");
+        let way = HeaderWay::ServerConnects { port: 6000, at_once: true };
+        let back = ClientHeader { way, rate: Some(5 << 20), ..amount };
+        let tcp = "c0010079 00000001 00001770 00002800 0 0004b000 0 0 0 00020001 00080003 00000010 \
+                   00500000 0 0";
+        assert_eq!(hexadecimal(&back.tcp()), tcp, "-n 300K -d -l 10K -b 5M -L 6000 -S 0x10");
         let udp = ClientHeader { port: 6112, rate: Some(1 << 20), ..PLAIN };
         let datagram =
             "48010098 00000001 000017e0 0 0 ffffff9c 0 0 0 00020001 00080003 0 00100000 0 0";
@@ -153,13 +171,16 @@ mod tests {
 
     #[test]
     fn our_server_reads_what_our_client_says() {
-        use crate::iperf2::{Opening, SequenceWidth, Settings};
+        use crate::iperf2::{Asks, Back, BackWay, Opening, SequenceWidth, Settings};
         let many = ClientHeader { connections: 3, ..PLAIN };
-        let settings = Settings { connections: 3, only_sends: true };
+        let settings = Settings { connections: 3, asks: Asks::Nothing };
         assert_eq!(Opening::recognise(&many.tcp()), Some(Opening::Header(settings)));
         let reverse = ClientHeader { way: HeaderWay::Server, ..PLAIN };
-        let settings = Settings { connections: 1, only_sends: false };
+        let amount = HeaderAmount::Centiseconds(100);
+        let back = Back { way: BackWay::Reverse, length: None, amount, rest: 23 };
+        let settings = Settings { connections: 1, asks: Asks::Back(back) };
         assert_eq!(Opening::recognise(&reverse.tcp()), Some(Opening::Header(settings)));
+        assert_eq!(Back::rate(&reverse.tcp()[Opening::LENGTH..]), Some(2 << 20));
         let mut datagram = vec![0; 16];
         datagram.extend(PLAIN.datagram());
         assert_eq!(SequenceWidth::told(&datagram), SequenceWidth::Bits64);

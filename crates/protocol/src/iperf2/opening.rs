@@ -1,6 +1,6 @@
 //! The first bytes of a TCP connection (section 3).
 
-use super::word;
+use super::{Back, BackWay, word};
 
 /// First bytes of an iperf2 client's TCP connection (section 3 of docs/protocol/iperf2.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +16,19 @@ pub enum Opening {
 pub struct Settings {
     /// Connections of the client in one direction (`-P`).
     pub connections: u32,
-    /// Whether the client only sends: it asks for no payload in the other direction.
-    pub only_sends: bool,
+    /// What it asks for beside what it sends.
+    pub asks: Asks,
+}
+
+/// What a client asks of a server beside to receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// Nothing.
+    Nothing,
+    /// To send.
+    Back(Back),
+    /// To answer each write (`--bounceback`).
+    Answers,
 }
 
 impl Opening {
@@ -45,10 +56,23 @@ impl Opening {
 impl Settings {
     fn read(flags: u32, bytes: &[u8]) -> Self {
         let upper = word(bytes, UPPER_FLAGS).map_or(0, |word| word >> 16);
-        let other_way = flags & (VERSION1 | BOUNCEBACK) != 0
-            || flags & EXTENDED != 0 && upper & (REVERSE | FULL_DUPLEX) != 0;
+        let is_extended = flags & EXTENDED != 0;
+        let port = word(bytes, 8).and_then(|port| u16::try_from(port).ok());
+        let way = if flags & VERSION1 != 0 {
+            let at_once = flags & RUN_NOW != 0;
+            port.filter(|port| *port > 0).map(|port| BackWay::Connect { port, at_once })
+        } else if is_extended && upper & FULL_DUPLEX != 0 {
+            Some(BackWay::FullDuplex)
+        } else {
+            (is_extended && upper & REVERSE != 0).then_some(BackWay::Reverse)
+        };
         let connections = word(bytes, 4).unwrap_or(1).clamp(1, MOST_CONNECTIONS);
-        Self { connections, only_sends: !other_way }
+        let asks = match way {
+            _ if flags & BOUNCEBACK != 0 => Asks::Answers,
+            Some(way) => Asks::Back(Back::read(way, bytes, is_extended)),
+            None => Asks::Nothing,
+        };
+        Self { connections, asks }
     }
 }
 
@@ -64,6 +88,7 @@ fn is_pattern(bytes: &[u8], from: usize) -> bool {
 }
 
 const VERSION1: u32 = 0x8000_0000;
+const RUN_NOW: u32 = 1;
 const EXTENDED: u32 = 0x4000_0000;
 const BOUNCEBACK: u32 = 0x0080_0000;
 const LENGTH_TOLD: u32 = 0x0001_0000;
@@ -83,6 +108,7 @@ const MOST_CONNECTIONS: u32 = 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::iperf2::HeaderAmount;
     use crate::iperf3::Cookie;
 
     /// What 2.1.8 sent in a capture, up to the length of a cookie.
@@ -99,21 +125,36 @@ mod tests {
         std::array::from_fn(|at| b'0' + u8::try_from(at % 10).expect("a digit"))
     }
 
-    fn settings(bytes: &[u8]) -> Option<(u32, bool)> {
+    /// Connections, and how the server is to send.
+    fn settings(bytes: &[u8]) -> Option<(u32, Option<BackWay>)> {
         match Opening::recognise(bytes)? {
-            Opening::Header(settings) => Some((settings.connections, settings.only_sends)),
+            Opening::Header(Settings { connections, asks: Asks::Back(back) }) => {
+                assert_eq!(back.amount, HeaderAmount::Centiseconds(50));
+                Some((connections, Some(back.way)))
+            }
+            Opening::Header(settings) => Some((settings.connections, None)),
             Opening::Payload => None,
         }
     }
 
     #[test]
     fn headers_of_captures_are_read() {
-        assert_eq!(settings(&captured(0x4001_0078, 2, 0)), Some((2, true)), "plain");
-        assert_eq!(settings(&captured(0x4001_00a0, 1, 0x0010_0000)), Some((1, true)), "times");
-        assert_eq!(settings(&captured(0xc001_0079, 1, 0)), Some((1, false)), "-d");
-        assert_eq!(settings(&captured(0x4401_0078, 1, 0x0400_0000)), Some((1, false)), "-R");
-        assert_eq!(settings(&captured(0x8000_0001, 1, 0)), Some((1, false)), "-d of 2.0.5");
-        assert_eq!(settings(&captured(0x4001_0078, u32::MAX, 0)), Some((1024, true)));
+        let at_once = BackWay::Connect { port: 5001, at_once: true };
+        let later = BackWay::Connect { port: 5001, at_once: false };
+        let (reverse, duplex) = (BackWay::Reverse, BackWay::FullDuplex);
+        for (name, flags, connections, upper, way) in [
+            ("plain", 0x4001_0078, 2, 0, None),
+            ("--trip-times", 0x4001_00a0, 1, 0x0010_0000, None),
+            ("-d", 0xc001_0079, 1, 0, Some(at_once)),
+            ("-r", 0xc001_0078, 1, 0, Some(later)),
+            ("-R", 0x4401_0078, 1, 0x0400_0000, Some(reverse)),
+            ("--full-duplex", 0x4401_0078, 1, 0x0800_0000, Some(duplex)),
+            ("-d of 2.0.5", 0x8000_0001, 1, 0, Some(at_once)),
+        ] {
+            let read = settings(&captured(flags, connections, upper));
+            assert_eq!(read, Some((connections, way)), "{name}");
+        }
+        assert_eq!(settings(&captured(0x4001_0078, u32::MAX, 0)), Some((1024, None)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use measurement::{
     TestPlan, Timestamp, Transport,
 };
 
-use super::{Form, Received, Text};
+use super::{Carried, Form, Text};
 use crate::iperf3::UnitFormat;
 
 fn plan(transport: Transport, direction: Direction, streams: u32) -> TestPlan {
@@ -156,7 +156,7 @@ fn a_server_prints_what_it_received() {
     };
     let delivered = Throughput::over(267_540, Duration::from_micros(2_018_800));
     let datagrams = Some((ledger, 0.000_002));
-    let received = Received { first: 3, streams: &streams, delivered, datagrams };
+    let received = Carried { first: 3, streams: &streams, moved: delivered, datagrams };
     let expected = "\
 [  3] local 127.0.0.1 port 40001 connected with 127.0.0.1 port 5001
 [ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams

@@ -22,9 +22,19 @@ mod udp_end;
 use opening::{Connected, Opening};
 use running::Running;
 
+/// A server is asked to connect to this host and to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectBack {
+    /// The port to which it is to connect.
+    pub port: u16,
+    /// Whether at once, or when it has received all.
+    pub at_once: bool,
+}
+
 /// What every phase needs.
 struct Around<'a> {
     request: &'a Request,
+    back: Option<ConnectBack>,
     observer: &'a mut dyn Observer,
     interrupts: Option<&'a StopSignals>,
     clock: Arc<dyn Clock>,
@@ -42,6 +52,7 @@ impl Around<'_> {
 /// Why it could not begin.
 pub(crate) fn run(
     request: &Request,
+    back: Option<ConnectBack>,
     observer: &mut dyn Observer,
     interrupts: Option<&StopSignals>,
     clock: Arc<dyn Clock>,
@@ -51,7 +62,7 @@ pub(crate) fn run(
     if let Some(shortage) = host.lacks_as_client(&request.plan, ways) {
         return Err(SessionError::Shortage(shortage));
     }
-    let mut around = Around { request, observer, interrupts, clock };
+    let mut around = Around { request, back, observer, interrupts, clock };
     let started_at = linux::clock::utc_rfc3339();
     let Connected { server, local_address, streams, rtt } = Opening::new(&around).open()?;
     let mut running = Running::prepare(&mut around, streams, (server, rtt))?;

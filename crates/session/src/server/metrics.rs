@@ -57,11 +57,14 @@ pub enum Refusal {
     /// (`--max-total-rate`).
     #[serde(rename = "total_rate")]
     TotalRate,
+    /// An iperf2 client asks the server to connect to it (`--connect-back`).
+    #[serde(rename = "connect_back")]
+    ConnectBack,
 }
 
 impl Refusal {
     /// All reasons of refusal, in the order of declaration.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Busy,
         Self::Address,
         Self::RateLimited,
@@ -82,6 +85,7 @@ impl Refusal {
         Self::Displaced,
         Self::Denied,
         Self::TotalRate,
+        Self::ConnectBack,
     ];
 
     /// Name of the reason in the log and in metrics, e.g. `busy`.
@@ -107,6 +111,7 @@ impl Refusal {
             Self::Displaced => "displaced",
             Self::Denied => "denied",
             Self::TotalRate => "total_rate",
+            Self::ConnectBack => "connect_back",
         }
     }
 }
@@ -140,6 +145,7 @@ impl fmt::Display for Refusal {
             Self::Displaced => "another client needed the place of one of many tests",
             Self::Denied => "its address may not test here (--allow, --deny)",
             Self::TotalRate => "other tests have all of the rate (--max-total-rate)",
+            Self::ConnectBack => "it asks this server to connect to it (--connect-back)",
         })
     }
 }

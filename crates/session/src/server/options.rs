@@ -92,6 +92,8 @@ pub struct SessionOptions {
     pub exact_window: bool,
     /// File with the payload to send, or for the received payload; none: generated payload.
     pub file: Option<PathBuf>,
+    /// Whether the server connects to iperf2 clients that ask for it, and sends there.
+    pub connects_back: bool,
     /// Evidence on this host that clients receive.
     pub evidence: Evidence,
     /// Access to performance events, for CPU profiles that clients receive; none: no profiles.
@@ -108,6 +110,7 @@ impl Default for SessionOptions {
             receive_timeout: RECEIVE_TIMEOUT,
             stall: None,
             grace: GRACE,
+            connects_back: false,
             hide_peers: false,
             keepalive: Keepalive::default(),
             send_timeout: None,

@@ -26,6 +26,9 @@ pub(super) struct Arguments {
     pub(super) port: u16,
     pub(super) udp: bool,
     pub(super) reverse: bool,
+    pub(super) dual: Option<Dual>,
+    /// Where the client listens for the server [default: the port of the server].
+    pub(super) listen_port: Option<u16>,
     pub(super) time: Option<Duration>,
     /// Bytes of each stream.
     pub(super) amount: Option<u64>,
@@ -39,6 +42,15 @@ pub(super) struct Arguments {
     pub(super) unit: UnitFormat,
     pub(super) form: Form,
     pub(super) socket: SocketArguments,
+}
+
+/// How the server sends over connections of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dual {
+    /// While the client sends (`-d`).
+    AtOnce,
+    /// After that (`-r`).
+    Later,
 }
 
 /// Options of the sockets.
@@ -60,6 +72,8 @@ impl Default for Arguments {
             port: DEFAULT_PORT,
             udp: false,
             reverse: false,
+            dual: None,
+            listen_port: None,
             time: None,
             amount: None,
             rate: None,
@@ -107,6 +121,9 @@ impl Arguments {
             'p' => self.port = values::port(&value)?,
             'u' => self.udp = true,
             'R' => self.reverse = true,
+            'd' => self.dual = Some(Dual::AtOnce),
+            'r' => self.dual = Some(Dual::Later),
+            'L' => self.listen_port = Some(values::port(&value)?),
             't' => self.time = Some(values::seconds("-t", &value)?),
             'n' => self.amount = Some(values::size("-n", &value)?),
             'b' => self.rate = Some(values::rate(&value)?),
@@ -141,7 +158,18 @@ impl Arguments {
                     .to_owned(),
             );
         }
-        Ok(())
+        match self.dual {
+            Some(_) if self.server => {
+                Err("-d and -r are options of the client: add -c HOST".to_owned())
+            }
+            Some(_) if self.udp => {
+                Err("-d and -r are there over TCP alone: leave out -u".to_owned())
+            }
+            Some(_) if self.reverse => {
+                Err("-R is one direction, -d and -r are two: choose one".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -207,9 +235,7 @@ fn by_name(name: &str) -> Result<&'static Known, String> {
 
 fn lacks(option: &str) -> String {
     match option {
-        "-d" | "--dualtest" | "-r" | "--tradeoff" | "--full-duplex" => {
-            format!("{option} is not there: run one test without it and one with -R")
-        }
+        "--full-duplex" => format!("{option} is not there: -d has both directions at once"),
         _ => format!("{option} is an option of iperf that linerate does not have"),
     }
 }
@@ -219,12 +245,15 @@ fn lacks_value(option: &str) -> String {
 }
 
 /// The options that are there. Those whose effect is here what it always is come last.
-const KNOWN: [Known; 26] = [
+const KNOWN: [Known; 29] = [
     Known('c', "client", true),
     Known('s', "server", false),
     Known('p', "port", true),
     Known('u', "udp", false),
     Known('R', "reverse", false),
+    Known('d', "dualtest", false),
+    Known('r', "tradeoff", false),
+    Known('L', "listenport", true),
     Known('t', "time", true),
     Known('n', "num", true),
     Known('b', "bandwidth", true),
@@ -249,13 +278,10 @@ const KNOWN: [Known; 26] = [
 ];
 
 /// Options of iperf 2.1.8 that are not there.
-const LACKING: [(char, &str); 44] = [
+const LACKING: [(char, &str); 41] = [
     ('D', "daemon"),
     ('1', "singleclient"),
     ('U', "single_udp"),
-    ('d', "dualtest"),
-    ('r', "tradeoff"),
-    ('L', "listenport"),
     ('C', "compatibility"),
     ('F', "fileinput"),
     ('I', "stdin"),
@@ -330,7 +356,10 @@ mod tests {
         for (line, words) in [
             ("-c here -F x", "-F is an option of iperf that linerate does not have"),
             ("-c here --trip-times", "--trip-times is an option"),
-            ("-c here -d", "run one test without it and one with -R"),
+            ("-c here --full-duplex", "-d has both directions at once"),
+            ("-c here -u -d", "over TCP alone"),
+            ("-c here -R -r", "choose one"),
+            ("-s -d", "options of the client"),
             ("-s -c here", "choose one"),
             ("-s -D", "-D is an option of iperf"),
             ("-c here --foo", "iperf has no option --foo"),

@@ -10,6 +10,7 @@ use report::iperf2::{Form, Text};
 use session::{Observer, SessionError};
 
 use super::arguments::Arguments;
+use super::back::Listener;
 use super::{plan, words};
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
@@ -22,9 +23,19 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Ok(interrupts) => interrupts,
         Err(error) => return words::fail(&format!("cannot handle signals: {error}")),
     };
+    let listener = arguments.dual.map(|dual| Listener::open(arguments, dual, &request));
+    let listener = match listener.transpose() {
+        Ok(listener) => listener,
+        Err(error) => return words::fail(&error),
+    };
     let mut printer = Printer::new(arguments, &request.plan);
-    match session::client::run_iperf2(&request, &mut printer, Some(&interrupts)) {
-        Ok(record) => printer.conclude(&record),
+    let back = listener.as_ref().map(Listener::asked);
+    match session::client::run_iperf2(&request, back, &mut printer, Some(&interrupts)) {
+        Ok(record) => {
+            let code = printer.conclude(&record);
+            let listener = listener.filter(|_| code == ExitCode::SUCCESS);
+            listener.map_or(code, |listener| listener.finish(&request.plan, &interrupts))
+        }
         Err(SessionError::Interrupted) => ExitCode::from(crate::exit::INTERRUPTED),
         Err(error) => words::fail(&words::of_session(&error, request.plan.transport)),
     }

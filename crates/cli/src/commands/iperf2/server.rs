@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use linux::event::StopSignals;
+use measurement::outcome::Ending;
 use measurement::plan::IPERF3_STREAMS;
 use measurement::{Peer, TestPlan, Transport};
 use portable_atomic::{AtomicU64, Ordering::SeqCst};
-use report::iperf2::{Form, Received, Text};
+use report::iperf2::{Carried, Form, Text};
 use session::server::{
     AccessList, Limits, Log, OneOff, Order, Refusal, Served, ServerOptions, SessionOptions,
     TotalRates,
@@ -30,20 +31,27 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Ok(interrupts) => interrupts,
         Err(error) => return words::fail(&format!("cannot handle signals: {error}")),
     };
-    let log = Arc::new(Iperf2Log { arguments: arguments.clone(), streams: AtomicU64::new(0) });
-    let served = Server::bind(options(arguments, bind, device))
-        .and_then(|server| server.run(log as Arc<dyn Log>, Some(&interrupts)));
+    let log = Arc::new(Iperf2Log::new(arguments, 0));
+    let options = options(arguments, arguments.port, bind, device);
+    let served =
+        Server::bind(options).and_then(|server| server.run(log as Arc<dyn Log>, Some(&interrupts)));
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => words::fail(&error.to_string()),
     }
 }
 
-fn options(arguments: &Arguments, bind: Option<IpAddr>, device: Option<String>) -> ServerOptions {
+/// A server at `port`.
+pub(super) fn options(
+    arguments: &Arguments,
+    port: u16,
+    bind: Option<IpAddr>,
+    device: Option<String>,
+) -> ServerOptions {
     let limits = Limits { streams_each_way: Some(IPERF3_STREAMS), ..Limits::default() };
     ServerOptions {
         bind,
-        port: arguments.port,
+        port,
         family: if arguments.ipv6 { Family::Any } else { Family::V4 },
         one_off: OneOff::No,
         idle_limit: None,
@@ -58,14 +66,27 @@ fn options(arguments: &Arguments, bind: Option<IpAddr>, device: Option<String>) 
         rates: TotalRates::default(),
         key: None,
         tuning: None,
-        session: SessionOptions { limits, device, ..SessionOptions::default() },
+        session: SessionOptions {
+            limits,
+            device,
+            connects_back: true,
+            ..SessionOptions::default()
+        },
     }
 }
 
-struct Iperf2Log {
+/// Prints what a server has received and sent.
+pub(super) struct Iperf2Log {
     arguments: Arguments,
     /// Streams that were printed.
     streams: AtomicU64,
+}
+
+impl Iperf2Log {
+    /// After `streams` that were printed.
+    pub(super) fn new(arguments: &Arguments, streams: u64) -> Self {
+        Self { arguments: arguments.clone(), streams: AtomicU64::new(streams) }
+    }
 }
 
 impl Log for Iperf2Log {
@@ -79,18 +100,24 @@ impl Log for Iperf2Log {
     fn began(&self, _peer: &Peer, _plan: &TestPlan) {}
 
     fn ended(&self, served: &Served) {
-        let direction = served.directions.first();
-        let count = served.streams.len() as u64;
-        let Some(direction) = direction.filter(|_| count > 0) else { return };
-        let Some(delivered) = direction.delivered else { return };
-        let received = Received {
-            first: self.streams.fetch_add(count, SeqCst) + 1,
-            streams: &served.streams,
-            delivered,
-            datagrams: direction.datagrams.zip(direction.jitter_seconds),
-        };
         let Arguments { form, unit, .. } = self.arguments;
-        say(&received.text(form, unit, &date(form)));
+        for direction in &served.directions {
+            let is_sender = direction.direction.receives();
+            let moved = if is_sender { direction.offered } else { direction.delivered };
+            let streams = served.streams.iter().filter(|stream| stream.sender == is_sender);
+            let streams: Vec<_> = streams.cloned().collect();
+            let Some(moved) = moved.filter(|_| !streams.is_empty()) else { continue };
+            let carried = Carried {
+                first: self.streams.fetch_add(streams.len() as u64, SeqCst) + 1,
+                streams: &streams,
+                moved,
+                datagrams: direction.datagrams.zip(direction.jitter_seconds),
+            };
+            say(&carried.text(form, unit, &date(form)));
+        }
+        if let Ending::Failed { error } = &served.ending {
+            words::complain(&format!("the test with {}: {error}", served.peer.address));
+        }
     }
 
     fn refused(&self, client: SocketAddr, why: Refusal) {

@@ -52,6 +52,9 @@ Usage: iperf [-s|-c HOST] [options]
   -p, --port N                Port of the server [default: 5001; linerate serve: 5201]
   -u, --udp                   UDP in place of TCP
   -R, --reverse               The server sends (TCP)
+  -d, --dualtest              The server sends, too, over connections to this host (TCP)
+  -r, --tradeoff              As -d, after what the client sends
+  -L, --listenport N          Port of this host for -d and -r [default: that of the server]
   -t, --time SECONDS          Time to send [default: 10]
   -n, --num N[kmgKMG]         Bytes of each stream to send in place of a time
   -b, --bandwidth N[kmgKMG]   Rate of each stream in bit/s, 0: unlimited [default: 1M for UDP]

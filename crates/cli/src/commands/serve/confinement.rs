@@ -51,10 +51,11 @@ fn unknown(name: &str) -> anyhow::Error {
 }
 
 /// Shuts the file system, but for the removal of `ready_file` and for what the kernel tells of the
-/// host, and gives up system calls. To be called before there are threads.
-pub(super) fn seal(ready_file: Option<&Path>) -> Seal {
+/// host, gives up system calls, and TCP connections unless it `connects`. To be called before there are threads.
+pub(super) fn seal(ready_file: Option<&Path>, connects: bool) -> Seal {
     let readable = READABLE.map(Path::new);
-    let files = linux::landlock::restrict(ready_file.map(super::readiness::directory), &readable);
+    let files =
+        linux::landlock::restrict(ready_file.map(super::readiness::directory), &readable, connects);
     Seal { files, calls: linux::seccomp::forbid_calls().map_err(|error| session::reason(&error)) }
 }
 

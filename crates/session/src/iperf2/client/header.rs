@@ -3,17 +3,22 @@
 use measurement::{Direction, End, TestPlan};
 use protocol::iperf2::{ClientHeader, HeaderAmount, HeaderWay};
 
-/// The header by which a server at `port` is told of `plan`.
-pub(super) fn header(plan: &TestPlan, port: u16) -> ClientHeader {
+use super::ConnectBack;
+use crate::request::Request;
+
+/// The header by which the server is told of the test.
+pub(super) fn header(request: &Request, back: Option<ConnectBack>) -> ClientHeader {
+    let (plan, port) = (&request.plan, request.port);
     let options = &plan.options;
     ClientHeader {
         connections: plan.streams,
         port,
         length: options.block.map(|block| u32::try_from(block.bytes()).unwrap_or(u32::MAX)),
         amount: amount(plan),
-        way: match plan.direction {
-            Direction::Receive => HeaderWay::Server,
-            Direction::Send | Direction::Both => HeaderWay::Client,
+        way: match (plan.direction, back) {
+            (Direction::Receive, _) => HeaderWay::Server,
+            (_, Some(ConnectBack { port, at_once })) => HeaderWay::ServerConnects { port, at_once },
+            (Direction::Send | Direction::Both, None) => HeaderWay::Client,
         },
         type_of_service: options.type_of_service,
         rate: options.rate.map(measurement::BitRate::bits_per_second),

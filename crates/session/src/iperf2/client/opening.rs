@@ -9,8 +9,8 @@ use linux::tcp::TcpOptions;
 use measurement::Transport;
 use protocol::iperf2::ClientHeader;
 
-use super::Around;
 use super::header::header;
+use super::{Around, ConnectBack};
 use crate::clock::Clock;
 use crate::connect::connect;
 use crate::error::SessionError;
@@ -30,13 +30,19 @@ pub(super) struct Connected {
 
 pub(super) struct Opening<'a> {
     request: &'a Request,
+    back: Option<ConnectBack>,
     interrupts: Option<&'a StopSignals>,
     clock: &'a dyn Clock,
 }
 
 impl<'a> Opening<'a> {
     pub(super) fn new(around: &'a Around<'_>) -> Self {
-        Self { request: around.request, interrupts: around.interrupts, clock: &*around.clock }
+        Self {
+            request: around.request,
+            back: around.back,
+            interrupts: around.interrupts,
+            clock: &*around.clock,
+        }
     }
 
     /// Opens all streams to the first of the server's addresses that can be had.
@@ -84,7 +90,7 @@ impl<'a> Opening<'a> {
         let local_address =
             sockets[0].local_address().map_err(SessionError::system("an address"))?;
         let rtt = sockets[0].rtt();
-        let header = header(plan, self.request.port).tcp();
+        let header = header(self.request, self.back).tcp();
         let streams = (1..).zip(sockets).map(|(id, socket)| {
             let failed = |error| SessionError::OpenStream { id, error };
             let socket = socket.introduced(&header).map_err(failed)?;

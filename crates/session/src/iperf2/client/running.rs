@@ -167,7 +167,7 @@ impl Running {
 fn datagrams(around: &Around<'_>) -> DatagramHeader {
     let now = Duration::from_nanos(around.clock.now().nanos());
     let epoch = Duration::from_millis(linux::clock::realtime_millis()).saturating_sub(now);
-    let settings = header(&around.request.plan, around.request.port).datagram();
+    let settings = header(around.request, around.back).datagram();
     DatagramHeader::Iperf2 { epoch, settings }
 }
 

@@ -5,12 +5,12 @@ use std::sync::{Arc, Weak};
 
 use measurement::plan::PlanDraft;
 use measurement::{ByteSize, Direction, Transport};
-use protocol::iperf2::Opening;
+use protocol::iperf2::{Asks, BackWay, Opening, Settings};
 use protocol::iperf3::{Cookie, CounterWidth};
 
 use super::acceptor::Acceptor;
 use super::context::canonical;
-use super::iperf2::{Group, TCP_BLOCK};
+use super::iperf2::{Connection, Group, TCP_BLOCK};
 use crate::server::client_prefix::ClientPrefix;
 use crate::server::limits;
 use crate::server::metrics::Refusal;
@@ -18,7 +18,7 @@ use crate::server::test_class::TestClass;
 use crate::spec::RunSpec;
 
 impl Acceptor {
-    /// Receives what an iperf2 client sends, on a thread of its own. iperf2 has no word for a
+    /// Receives what an iperf2 client sends, and sends what it asks for, on a thread of its own. iperf2 has no word for a
     /// refusal: the connection is closed.
     pub(super) fn take_iperf2(&mut self, socket: TcpStream, opening: Opening, from: SocketAddr) {
         if let Err(why) = self.admit_iperf2(socket, opening, from) {
@@ -33,18 +33,33 @@ impl Acceptor {
         opening: Opening,
         from: SocketAddr,
     ) -> Result<(), Refusal> {
-        let connections = match opening {
-            Opening::Payload => 1,
-            Opening::Header(settings) if settings.only_sends => settings.connections,
-            Opening::Header(_) => return Err(Refusal::Parameters),
+        let (connections, back) = match opening {
+            Opening::Payload => (1, None),
+            Opening::Header(Settings { connections, asks: Asks::Nothing }) => (connections, None),
+            Opening::Header(Settings { connections, asks: Asks::Back(back) }) => {
+                (connections, Some(back))
+            }
+            Opening::Header(Settings { asks: Asks::Answers, .. }) => {
+                return Err(Refusal::Parameters);
+            }
+        };
+        let connects = back.is_some_and(|back| matches!(back.way, BackWay::Connect { .. }));
+        if connects && !self.context.options.connects_back {
+            return Err(Refusal::ConnectBack);
+        }
+        let direction = match back.map(|back| back.way) {
+            None => Direction::Send,
+            Some(BackWay::Reverse) => Direction::Receive,
+            Some(BackWay::FullDuplex | BackWay::Connect { .. }) => Direction::Both,
         };
         if self.options.key.is_some() || self.context.options.gate.is_some() {
             return Err(Refusal::Authentication);
         }
-        let (group, index) = self.group(&socket, connections, from)?;
+        let (group, index) = self.group(&socket, (connections, direction), from)?;
         let (server, log) = (self.context.clone(), Arc::clone(&self.log));
         let first = Cookie::LENGTH as u64;
-        let work = move || group.receive((socket, index, first), &server, &*log);
+        let connection = Connection { socket, index, first, back };
+        let work = move || group.carry(connection, &server, &*log);
         let thread = std::thread::Builder::new().name("session".to_owned());
         let session = thread.stack_size(linux::process::STACK_BYTES).spawn(work);
         self.sessions.push(session.map_err(|_| Refusal::Threads)?);
@@ -55,14 +70,14 @@ impl Acceptor {
     fn group(
         &mut self,
         socket: &TcpStream,
-        connections: u32,
+        (connections, direction): (u32, Direction),
         from: SocketAddr,
     ) -> Result<(Arc<Group>, u32), Refusal> {
+        let kind = (connections, direction);
         let (now, from) = (self.context.clock.now(), canonical(from));
         self.iperf2.retain(|group| group.strong_count() > 0);
         let mut known = self.iperf2.iter().filter_map(Weak::upgrade);
-        let joined =
-            known.find_map(|group| Some((group.join(from.ip(), connections, now)?, group)));
+        let joined = known.find_map(|group| Some((group.join(from.ip(), kind, now)?, group)));
         if let Some((index, group)) = joined {
             return Ok((group, index));
         }
@@ -72,17 +87,19 @@ impl Acceptor {
         if !self.start_rate.admits(ClientPrefix::containing(from.ip()), now) {
             return Err(Refusal::RateLimited);
         }
-        let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
+        let mut draft = PlanDraft::new(Transport::Tcp, direction);
         draft.streams = connections;
         let plan = draft.check().map_err(|_| Refusal::Parameters)?;
         let block = ByteSize::from_bytes(TCP_BLOCK);
         let spec = RunSpec { plan, block, header: CounterWidth::Bits32.into() };
         let mut need = limits::need(&spec, 0, 0);
-        // Each connection has a thread and a buffer.
+        // Each connection has a thread and a buffer in each direction, and one that is opened to a
+        // client has a descriptor.
+        let ways = if direction == Direction::Both { 2 } else { 1 };
         need.workers = need.workers.plus(crate::server::cost::Cost {
-            memory: u64::from(connections) * (TCP_BLOCK + THREAD_BYTES),
-            descriptors: 0,
-            threads: u64::from(connections),
+            memory: ways * u64::from(connections) * (TCP_BLOCK + THREAD_BYTES),
+            descriptors: (ways - 1) * u64::from(connections),
+            threads: ways * u64::from(connections),
         });
         let random = linux::entropy::random().map_err(|_| Refusal::Busy)?;
         let cookie = Cookie::from_random(random);
@@ -94,8 +111,8 @@ impl Acceptor {
         }
         ticket.grow(need.each.times(connections.into()).plus(need.workers))?;
         let local = canonical(socket.local_addr().unwrap_or(from));
-        let group = Arc::new(Group::new((from, local), connections, ticket, &self.context)?);
-        let index = group.join(from.ip(), connections, now).ok_or(Refusal::Busy)?;
+        let group = Arc::new(Group::new((from, local), kind, ticket, &self.context)?);
+        let index = group.join(from.ip(), kind, now).ok_or(Refusal::Busy)?;
         self.iperf2.push(Arc::downgrade(&group));
         Ok((group, index))
     }

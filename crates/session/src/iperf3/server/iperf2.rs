@@ -1,13 +1,16 @@
-//! Clients of iperf2, which send to this server (docs/protocol/iperf2.md): TCP connections that
-//! begin as theirs do, and UDP flows.
+//! Clients of iperf2 (docs/protocol/iperf2.md): TCP connections that begin as theirs do, on which this
+//! server receives or sends, and UDP flows, which it receives.
 
 mod closing;
 mod datagrams;
 mod group;
+mod sending;
 
 pub(super) use closing::TCP_BLOCK;
 pub(super) use datagrams::Flows;
-pub(super) use group::Group;
+pub(super) use group::{Connection, Group};
 
+/// How often it is looked whether a test may go on.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 /// How clients are called, of which there are many versions that do not tell theirs.
 const SOFTWARE: &str = "iperf2";

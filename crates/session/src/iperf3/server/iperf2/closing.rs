@@ -16,6 +16,8 @@ pub(super) struct Over {
     pub(super) ending: Ending,
     pub(super) refusal: Option<Refusal>,
     pub(super) delivered: Throughput,
+    /// What the server sent; none: it did not.
+    pub(super) offered: Option<Throughput>,
     pub(super) datagrams: Option<(DatagramLedger, f64)>,
     pub(super) streams: Vec<StreamRecord>,
     pub(super) shared: Vec<Neighbour>,
@@ -27,7 +29,9 @@ impl Over {
         let metrics = &server.metrics;
         metrics.received.fetch_add(self.delivered.bytes, Relaxed);
         metrics.running.fetch_sub(1, Relaxed);
-        let directions = vec![self.direction()];
+        let sent = self.offered.map_or(0, |offered| offered.bytes);
+        metrics.sent.fetch_add(sent, Relaxed);
+        let directions = self.directions();
         match self.ending {
             Ending::Completed => {
                 metrics.completed.fetch_add(1, Relaxed);
@@ -42,7 +46,7 @@ impl Over {
             plan: Some(self.plan),
             ending: self.ending,
             refusal: self.refusal,
-            sent: 0,
+            sent,
             streams: self.streams,
             directions,
             answered: None,
@@ -50,13 +54,26 @@ impl Over {
         });
     }
 
-    fn direction(&self) -> DirectionOutcome {
+    fn directions(&self) -> Vec<DirectionOutcome> {
+        let way = self.plan.direction;
+        let received = way.sends().then(|| DirectionOutcome {
+            delivered: Some(self.delivered),
+            ..self.direction(Direction::Send)
+        });
+        let sent = way.receives().then(|| DirectionOutcome {
+            offered: self.offered,
+            ..self.direction(Direction::Receive)
+        });
+        received.into_iter().chain(sent).collect()
+    }
+
+    fn direction(&self, direction: Direction) -> DirectionOutcome {
         DirectionOutcome {
-            direction: Direction::Send,
+            direction,
             asked: None,
             offered: None,
             acknowledged: None,
-            delivered: Some(self.delivered),
+            delivered: None,
             retransmits: None,
             datagrams: self.datagrams.map(|(ledger, _)| ledger),
             jitter_seconds: self.datagrams.map(|(_, jitter)| jitter),

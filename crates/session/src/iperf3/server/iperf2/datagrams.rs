@@ -152,6 +152,7 @@ impl Run<'_> {
             ending,
             refusal: None,
             delivered: Throughput::over(report.bytes, report.span),
+            offered: None,
             datagrams: Some((ledger, report.jitter.as_secs_f64())),
             shared,
         };

@@ -1,19 +1,23 @@
 //! The TCP connections of one iperf2 client that belong together (`-P`): one test.
 
-use std::io::ErrorKind;
-use std::net::TcpStream;
+use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use dataplane::Counters;
 use measurement::outcome::{Ending, Throughput};
 use measurement::plan::PlanDraft;
-use measurement::{Direction, End, Peer, StreamCounters, TestPlan, Timestamp, Transport};
+use measurement::record::StreamRecord;
+use measurement::{BitRate, Direction, End, Peer, StreamCounters, TestPlan, Timestamp, Transport};
 use portable_atomic::Ordering::Relaxed;
+use protocol::iperf2::{Back, BackWay};
 
-use super::SOFTWARE;
 use super::closing::{Over, TCP_BLOCK, stream};
-use crate::iperf3::server::context::ServerContext;
+use super::sending::Sending;
+use super::{LOOK, SOFTWARE};
+use crate::iperf3::server::context::{ServerContext, canonical};
 use crate::iperf3::server::registry::{Ticket, Verdict};
 use crate::server::concurrent_tests::Presence;
 use crate::server::limits::{Excess, RateLimit, Watch};
@@ -26,9 +30,23 @@ use crate::server::status::StatusLine;
 pub(in super::super) struct Group {
     peer: Peer,
     plan: TestPlan,
+    /// What was received, by connection, and then what was sent.
     counters: Vec<Arc<Counters>>,
+    /// Of each connection on which this end sends, at most.
+    most: Option<BitRate>,
     began: Timestamp,
     shared: Mutex<Shared>,
+}
+
+/// A connection of a client.
+pub(in super::super) struct Connection {
+    pub(in super::super) socket: TcpStream,
+    /// Its place among those of the test.
+    pub(in super::super) index: u32,
+    /// Bytes that have been read.
+    pub(in super::super) first: u64,
+    /// What the server is to send; none: nothing.
+    pub(in super::super) back: Option<Back>,
 }
 
 /// What the connections have in common.
@@ -41,7 +59,11 @@ struct Shared {
     joined: u32,
     /// Whether it is counted among the tests that run.
     is_counted: bool,
+    /// When the last byte was received.
     last: Timestamp,
+    /// When this end sent, and on which streams.
+    sent: Option<(Timestamp, Timestamp)>,
+    senders: Vec<StreamRecord>,
     ending: Ending,
     refusal: Option<Refusal>,
 }
@@ -53,7 +75,7 @@ impl Group {
     /// Why there is none.
     pub(in super::super) fn new(
         peer: (std::net::SocketAddr, std::net::SocketAddr),
-        connections: u32,
+        (connections, direction): (u32, Direction),
         ticket: Ticket,
         server: &ServerContext,
     ) -> Result<Self, Refusal> {
@@ -69,10 +91,15 @@ impl Group {
             let window = limits.rate.map_or(WINDOW, |limit| limit.window);
             limits.rate = Some(RateLimit { most: grant.rate(), window });
         }
-        let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
+        let mut draft = PlanDraft::new(Transport::Tcp, direction);
         (draft.streams, draft.end) = (connections, End::Open);
         let plan = draft.check().map_err(|_| Refusal::Parameters)?;
-        let counters: Vec<_> = (0..connections).map(|_| Arc::default()).collect();
+        let sides = if direction.receives() { 2 } else { 1 };
+        let counters: Vec<_> = (0..connections * sides).map(|_| Arc::default()).collect();
+        let parts = u64::from(connections * if direction == Direction::Both { 2 } else { 1 });
+        let most = limits.rate.map(|limit| {
+            BitRate::from_bits_per_second(limit.most.bits_per_second() / parts.max(1))
+        });
         let status = server.status.enter(&peer, &plan);
         let began = server.clock.now();
         status.runs(began, None, counters.clone());
@@ -86,20 +113,23 @@ impl Group {
             joined: 0,
             is_counted: false,
             last: began,
+            sent: None,
+            senders: Vec::new(),
             ending: Ending::Completed,
             refusal: None,
         };
-        Ok(Self { peer, plan, counters, began, shared: Mutex::new(shared) })
+        Ok(Self { peer, plan, counters, most, began, shared: Mutex::new(shared) })
     }
 
     /// Takes the place of one more connection from that address; none: there is none.
     pub(in super::super) fn join(
         &self,
         from: std::net::IpAddr,
-        connections: u32,
+        (connections, direction): (u32, Direction),
         now: Timestamp,
     ) -> Option<u32> {
-        let is_same = self.peer.address.ip() == from && self.plan.streams == connections;
+        let is_same = self.peer.address.ip() == from
+            && (self.plan.streams, self.plan.direction) == (connections, direction);
         let mut shared = self.lock();
         let has_room = shared.joined < connections && now.since(self.began) < TOGETHER;
         (is_same && has_room).then(|| {
@@ -108,20 +138,19 @@ impl Group {
         })
     }
 
-    /// Receives on connection `index` until its end, `first` bytes of which have been read.
-    pub(in super::super) fn receive(
+    /// Receives and sends on a connection until its end.
+    pub(in super::super) fn carry(
         self: Arc<Self>,
-        (socket, index, first): (TcpStream, u32, u64),
+        connection: Connection,
         server: &ServerContext,
         log: &dyn Log,
     ) {
         if !std::mem::replace(&mut self.lock().is_counted, true) {
             server.metrics.running.fetch_add(1, Relaxed);
         }
-        let ending = self.read(&socket, index, first, server);
-        drop(socket);
+        let ending = self.both_ways(&connection, server);
+        drop(connection);
         let mut shared = self.lock();
-        shared.last = shared.last.max(server.clock.now());
         if shared.ending == Ending::Completed {
             shared.ending = ending;
         }
@@ -131,7 +160,76 @@ impl Group {
         }
     }
 
-    fn read(&self, socket: &TcpStream, index: u32, first: u64, server: &ServerContext) -> Ending {
+    /// Receives, and sends if the client asked for it.
+    fn both_ways(&self, connection: &Connection, server: &ServerContext) -> Ending {
+        let Some(back) = connection.back else { return self.read(connection, 0, server) };
+        let mut rest = vec![0; back.rest];
+        let read = linux::set_call_timeout(&connection.socket, HEADER_TIME)
+            .and_then(|()| (&connection.socket).read_exact(&mut rest));
+        if let Err(error) = read {
+            return Ending::Failed { error: format!("no whole header: {}", crate::reason(&error)) };
+        }
+        let sending = Sending::of(&back, &rest, self.most);
+        let send = |over: &TcpStream| self.send(sending, (over, connection.index), server);
+        let send_back = |port| match self.connect(port) {
+            Ok(socket) => send(&socket),
+            Err(error) => Ending::Failed { error },
+        };
+        let receive = || self.read(connection, rest.len() as u64, server);
+        match back.way {
+            BackWay::Reverse => send(&connection.socket),
+            BackWay::FullDuplex => at_once(&|| send(&connection.socket), &receive),
+            BackWay::Connect { port, at_once: true } => at_once(&|| send_back(port), &receive),
+            BackWay::Connect { port, at_once: false } => worse(receive(), || send_back(port)),
+        }
+    }
+
+    /// A connection to that port of the client, at the address from which it came.
+    fn connect(&self, port: u16) -> Result<TcpStream, String> {
+        let to = SocketAddr::new(self.peer.address.ip(), port);
+        let socket = TcpStream::connect_timeout(&to, CONNECT_TIME);
+        socket.map_err(|error| format!("cannot connect to {to}: {}", crate::reason(&error)))
+    }
+
+    fn send(
+        &self,
+        sending: Sending,
+        (socket, index): (&TcpStream, u32),
+        server: &ServerContext,
+    ) -> Ending {
+        let counters = &self.counters[(self.plan.streams + index) as usize];
+        let began = server.clock.now();
+        let must_end = |now| self.must_end(now);
+        let ending = sending.run(socket, counters, &*server.clock, &must_end);
+        let ended = server.clock.now();
+        let mut shared = self.lock();
+        let (first, last) = shared.sent.unwrap_or((began, ended));
+        shared.sent = Some((first.min(began), last.max(ended)));
+        shared.senders.push(StreamRecord {
+            sender: true,
+            local: socket.local_addr().ok().map(canonical),
+            peer: socket.peer_addr().ok().map(canonical),
+            ..stream(&self.peer, index + 1, Transport::Tcp)
+        });
+        ending
+    }
+
+    /// Receives until the end, `more` bytes of which have been read beside the first ones.
+    fn read(&self, connection: &Connection, more: u64, server: &ServerContext) -> Ending {
+        let Connection { socket, index, first, .. } = connection;
+        let ending = self.read_all(socket, *index, first + more, server);
+        let mut shared = self.lock();
+        shared.last = shared.last.max(server.clock.now());
+        ending
+    }
+
+    fn read_all(
+        &self,
+        socket: &TcpStream,
+        index: u32,
+        first: u64,
+        server: &ServerContext,
+    ) -> Ending {
         let (clock, counters) = (&server.clock, &self.counters[index as usize]);
         let mut now = clock.now();
         let mut counted = StreamCounters { bytes: first, last: now, ..StreamCounters::default() };
@@ -193,8 +291,13 @@ impl Group {
     fn close(self, server: &ServerContext, log: &dyn Log) {
         let shared = self.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         let Shared { ticket, presence, last, ending, refusal, joined, grant, status, .. } = shared;
-        let bytes = self.counters.iter().map(|counters| counters.bytes()).sum();
-        let streams = (1..=joined).map(|id| stream(&self.peer, id, Transport::Tcp)).collect();
+        let sum = |of: &[Arc<Counters>]| of.iter().map(|counters| counters.bytes()).sum();
+        let (received, sent) = self.counters.split_at(self.plan.streams as usize);
+        let offered =
+            shared.sent.map(|(first, last)| Throughput::over(sum(sent), last.since(first)));
+        let receivers = if self.plan.direction.sends() { joined } else { 0 };
+        let receivers = (1..=receivers).map(|id| stream(&self.peer, id, Transport::Tcp));
+        let streams = receivers.chain(shared.senders).collect();
         if let Some(why) = refusal {
             server.metrics.refuse(why);
         }
@@ -206,7 +309,8 @@ impl Group {
             plan: self.plan,
             ending,
             refusal,
-            delivered: Throughput::over(bytes, last.since(self.began)),
+            delivered: Throughput::over(sum(received), last.since(self.began)),
+            offered,
             datagrams: None,
             streams,
             shared: neighbours,
@@ -219,8 +323,33 @@ impl Group {
     }
 }
 
-/// How often it is looked whether the test may go on.
-const LOOK: Duration = Duration::from_millis(100);
+/// Does both at the same time.
+fn at_once(one: &(dyn Fn() -> Ending + Sync), other: &dyn Fn() -> Ending) -> Ending {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().stack_size(linux::process::STACK_BYTES);
+        match thread.spawn_scoped(scope, one) {
+            Ok(thread) => {
+                let ending = other();
+                let of_thread = || {
+                    let error = "a thread ended in the middle".to_owned();
+                    thread.join().unwrap_or(Ending::Failed { error })
+                };
+                worse(ending, of_thread)
+            }
+            Err(error) => Ending::Failed { error: format!("cannot start a thread: {error}") },
+        }
+    })
+}
+
+/// The first of both if it did not go well, else the second.
+fn worse(first: Ending, second: impl FnOnce() -> Ending) -> Ending {
+    let second = second();
+    if first == Ending::Completed { second } else { first }
+}
+
+/// Within which a client sends its header.
+const HEADER_TIME: Duration = Duration::from_secs(5);
+const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// Within which the connections of one test come.
 const TOGETHER: Duration = Duration::from_secs(5);
 /// Over which the rate of a test is averaged.

@@ -9,15 +9,15 @@ use super::rows::{Datagrams, Row, Whose};
 use super::{COLUMNS, Form, HEADER, RULE, Text, at};
 use crate::iperf3::UnitFormat;
 
-/// A test that a server has received.
+/// What a server has received, or sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Received<'a> {
+pub struct Carried<'a> {
     /// Number of its first stream, counted from the start of the server.
     pub first: u64,
-    /// Its streams.
+    /// Its streams, on all of which the server receives, or sends.
     pub streams: &'a [StreamRecord],
-    /// What came on all of them together.
-    pub delivered: Throughput,
+    /// What they carried together.
+    pub moved: Throughput,
     /// Of UDP: the datagrams, and the jitter in seconds.
     pub datagrams: Option<(DatagramLedger, f64)>,
 }
@@ -29,7 +29,7 @@ impl Text {
     }
 }
 
-impl Received<'_> {
+impl Carried<'_> {
     /// The lines on the test, with `date` as the time of day as `20261126174035`.
     pub fn text(&self, form: Form, unit: UnitFormat, date: &str) -> String {
         let row = self.row();
@@ -40,7 +40,12 @@ impl Received<'_> {
         for (number, stream) in (self.first..).zip(self.streams) {
             if let (Some(local), Some(peer)) = (stream.local, stream.peer) {
                 let (local, peer) = (at(local), at(peer));
-                _ = writeln!(out, "[{number:3}] local {local} connected with {peer}");
+                let (label, way) = if stream.sender {
+                    (format!("*{number}"), " (reverse)")
+                } else {
+                    (number.to_string(), "")
+                };
+                _ = writeln!(out, "[{label:>3}] local {local} connected with {peer}{way}");
             }
         }
         let columns = if self.datagrams.is_some() { COLUMNS } else { "" };
@@ -50,10 +55,10 @@ impl Received<'_> {
     fn row(&self) -> Row {
         let index = usize::try_from(self.first.saturating_sub(1)).unwrap_or(usize::MAX);
         let whose = match self.streams.len() {
-            1 => Whose::Stream(index, true),
+            1 => Whose::Stream(index, !self.streams[0].sender),
             streams => Whose::Sum(streams),
         };
-        let Throughput { bytes, span, .. } = self.delivered;
+        let Throughput { bytes, span, .. } = self.moved;
         let datagrams = self.datagrams.map(|(ledger, jitter)| Datagrams {
             jitter_millis: jitter * 1e3,
             lost: ledger.lost,

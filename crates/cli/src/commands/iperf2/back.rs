@@ -1,0 +1,129 @@
+//! The server's part of a test in both directions (`-d`, `-r`): it connects to this host and sends.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use linux::clock;
+use linux::event::StopSignals;
+use measurement::outcome::Ending;
+use measurement::{End, Peer, TestPlan};
+use session::Server;
+use session::client::{ConnectBack, Request};
+use session::server::{AccessList, Log, Refusal, Served};
+
+use super::arguments::{Arguments, Dual};
+use super::server::{Iperf2Log, options};
+use super::{plan, words};
+
+/// This end, to which a server connects.
+pub(super) struct Listener {
+    /// How each of its connections ended.
+    ended: Receiver<Ending>,
+    asked: ConnectBack,
+}
+
+impl Listener {
+    /// Listens for the server of `request`, and for nobody else.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong.
+    pub(super) fn open(
+        arguments: &Arguments,
+        dual: Dual,
+        request: &Request,
+    ) -> Result<Self, String> {
+        let (bind, _, device) = plan::bind(arguments)?;
+        let port = arguments.listen_port.unwrap_or(arguments.port);
+        let mut options = options(arguments, port, bind, device);
+        let host = &request.host;
+        let address = session::resolve_ip(host, request.family)
+            .map_err(|error| format!("cannot resolve {host}: {error}"))?;
+        let prefix = address.to_string().parse().map_err(|error| format!("{address}: {error}"))?;
+        options.access = AccessList { allow: vec![prefix], ..AccessList::default() };
+        let server = Server::bind(options)
+            .map_err(|error| format!("{error}; -L chooses the port for what the server sends"))?;
+        let (said, ended) = mpsc::channel();
+        let log = Arc::new(Announced {
+            log: Iperf2Log::new(arguments, arguments.streams.into()),
+            ended: Mutex::new(said),
+        });
+        let run = move || server.run(log as Arc<dyn Log>, None);
+        let thread = thread::Builder::new().spawn(run);
+        thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+        Ok(Self { ended, asked: ConnectBack { port, at_once: dual == Dual::AtOnce } })
+    }
+
+    /// What the server is told.
+    pub(super) const fn asked(&self) -> ConnectBack {
+        self.asked
+    }
+
+    /// Waits until the server has sent on as many connections as the test has.
+    pub(super) fn finish(self, plan: &TestPlan, interrupts: &StopSignals) -> ExitCode {
+        let time = match plan.end {
+            End::Time(time) => time,
+            End::Bytes(_) | End::Blocks(_) | End::Open => LONGEST,
+        };
+        let deadline = clock::monotonic() + time + MORE;
+        let mut left = plan.streams;
+        let mut code = ExitCode::SUCCESS;
+        while left > 0 {
+            if interrupts.arrived() {
+                return ExitCode::from(crate::exit::INTERRUPTED);
+            }
+            match self.ended.recv_timeout(LOOK) {
+                Ok(Ending::Failed { .. }) => {
+                    code = ExitCode::from(crate::exit::FAILED);
+                    left -= 1;
+                }
+                Ok(_) => left -= 1,
+                Err(RecvTimeoutError::Timeout) if clock::monotonic() < deadline => {}
+                Err(_) => {
+                    let port = self.asked.port;
+                    return words::fail(&format!(
+                        "the server did not send: it cannot reach TCP port {port} of this host, or \
+                         does not know -d and -r"
+                    ));
+                }
+            }
+        }
+        code
+    }
+}
+
+/// Prints tests, and says that they have ended.
+struct Announced {
+    log: Iperf2Log,
+    ended: Mutex<Sender<Ending>>,
+}
+
+impl Log for Announced {
+    fn listening(&self, address: SocketAddr) {
+        self.log.listening(address);
+    }
+
+    fn began(&self, peer: &Peer, plan: &TestPlan) {
+        self.log.began(peer, plan);
+    }
+
+    fn ended(&self, served: &Served) {
+        self.log.ended(served);
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody waits any more.
+        _ = ended.send(served.ending.clone());
+    }
+
+    fn refused(&self, client: SocketAddr, why: Refusal) {
+        self.log.refused(client, why);
+    }
+}
+
+const LOOK: Duration = Duration::from_millis(50);
+/// Within which a server may connect, and what is on its way comes.
+const MORE: Duration = Duration::from_secs(10);
+/// For an amount of bytes.
+const LONGEST: Duration = Duration::from_secs(3600);
