@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::poll::{PollFd, wait};
+
 /// A descriptor that becomes readable when [`Self::notify`] is called (eventfd(2)).
 #[derive(Debug)]
 pub struct EventFd(OwnedFd);
@@ -160,6 +162,12 @@ impl StopSignals {
         came
     }
 
+    /// Whether [`Self::arrived`] would return true; it still does after this.
+    pub fn is_pending(&self) -> bool {
+        let mut watches = [PollFd::readable(self.as_fd())];
+        wait(&mut watches, Some(Duration::ZERO)).is_ok() && watches[0].ready().is_readable()
+    }
+
     /// The number of the last signal that [`Self::arrived`] saw (signal(7)). `None`: it saw no
     /// signal.
     pub fn last(&self) -> Option<u32> {
@@ -205,7 +213,7 @@ fn timespec(span: Duration) -> libc::timespec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::poll::{PollFd, Readiness, wait};
+    use crate::poll::Readiness;
 
     fn readable(fd: &impl AsFd, timeout: Duration) -> bool {
         let mut watches = [PollFd::readable(fd.as_fd())];
@@ -230,8 +238,9 @@ mod tests {
         assert!(!interrupts.arrived());
         interrupts.notify();
         assert!(readable(&interrupts, Duration::ZERO));
+        assert!(interrupts.is_pending() && interrupts.is_pending());
         assert!(interrupts.arrived());
-        assert!(!interrupts.arrived());
+        assert!(!interrupts.arrived() && !interrupts.is_pending());
         assert_eq!(interrupts.last(), None);
     }
 

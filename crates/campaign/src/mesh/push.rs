@@ -1,11 +1,14 @@
-//! Copies this program to hosts that have none, over the connection by which it then runs there.
+//! Copies this program to hosts that have none of its version, over the connection by which it then
+//! runs there.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::process::Child;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use std::{env, fs, thread};
 
+use linux::clock;
+use linux::event::StopSignals;
 use sha2::{Digest, Sha256};
 
 use super::{Channel, Engine, MeshHost, Ssh};
@@ -27,13 +30,30 @@ impl Push {
         let program = fs::read("/proc/self/exe")?;
         let digest: [u8; 32] = Sha256::digest(&program).into();
         let build = digest.first_chunk().map_or(0, |first| u64::from_be_bytes(*first));
-        Ok(Self { name: format!("linerate-{}-{build:016x}", env!("CARGO_PKG_VERSION")), program })
+        Ok(Self { name: format!("linerate-{VERSION}-{build:016x}"), program })
     }
 
-    /// Starts an agent on each host, a few at the same time: `program` if it is there, else a copy,
-    /// which stays for the next mesh.
-    pub fn start(&self, ssh: &Ssh, hosts: &[MeshHost], program: &str) -> Vec<io::Result<Channel>> {
-        let start = |host: &MeshHost| self.start_on(ssh, host, program);
+    /// Starts an agent on each host, a few at the same time: `program` if it is there in this
+    /// version, else a copy, which stays for the next mesh. A signal of `interrupts` ends that.
+    ///
+    /// # Errors
+    /// For each host: ssh ended, the host cannot run or store the copy, or that took too long.
+    pub fn start(
+        &self,
+        ssh: &Ssh,
+        hosts: &[MeshHost],
+        program: &str,
+        interrupts: &StopSignals,
+    ) -> Vec<io::Result<Channel>> {
+        let (script, size) = (script(), self.program.len().to_string());
+        let words = ["sh", "-c", &script, "sh", program, &self.name, &size, VERSION];
+        let words = words.map(str::to_owned);
+        let start = |host: &MeshHost| {
+            if interrupts.is_pending() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            self.start_on(Channel::start(&mut ssh.command(host, &words))?, interrupts)
+        };
         let a_few = |hosts: &[MeshHost]| -> Vec<_> {
             thread::scope(|scope| {
                 let threads: Vec<_> =
@@ -45,18 +65,13 @@ impl Push {
         hosts.chunks(AT_ONCE).flat_map(a_few).collect()
     }
 
-    fn start_on(&self, ssh: &Ssh, host: &MeshHost, program: &str) -> io::Result<Channel> {
-        let words =
-            ["sh", "-c", SCRIPT, "sh", program, &self.name, &self.program.len().to_string()];
-        let words = words.map(str::to_owned);
-        let mut channel = Channel::start(&mut ssh.command(host, &words))?;
+    fn start_on(&self, mut channel: Channel, interrupts: &StopSignals) -> io::Result<Channel> {
         let (orders, answers) = (&mut channel.orders, &mut channel.answers);
         let process = channel.process.as_mut();
-        let prepared = within(LIMIT, process, || self.prepare(orders, answers));
-        match prepared {
-            Ok(()) => Ok(channel),
-            Err(error) => Err(complaint(channel).map_or(error, io::Error::other)),
-        }
+        let prepared = within(LIMIT, interrupts, process, || self.prepare(orders, answers));
+        let Err(error) = prepared else { return Ok(channel) };
+        let said = complaint(channel).filter(|_| !says_all(&error));
+        Err(said.map_or(error, io::Error::other))
     }
 
     /// Sends the program if the host asks for it.
@@ -72,9 +87,9 @@ impl Push {
                 ["wanted", machine] => {
                     let this = env::consts::ARCH;
                     let text = format!(
-                        "it is {machine}, this linerate is for {this}: install linerate there"
+                        "it is {machine}, and this linerate is for {this}: install linerate there"
                     );
-                    return Err(io::Error::other(text));
+                    return Err(io::Error::new(ErrorKind::Unsupported, text));
                 }
                 _ => return Err(io::Error::other("it cannot store linerate in ~/.cache/linerate")),
             }
@@ -115,56 +130,84 @@ fn line(answers: &mut dyn Read) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
-/// Does something with a process, which is ended if that takes too long.
-fn within<T>(
+/// Does something with a process, which is ended if that takes too long, or by a signal.
+fn within<T: Send>(
     limit: Duration,
+    interrupts: &StopSignals,
     process: Option<&mut Child>,
     act: impl FnOnce() -> io::Result<T> + Send,
-) -> io::Result<T>
-where
-    T: Send,
-{
+) -> io::Result<T> {
+    let deadline = clock::monotonic() + limit;
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let acting = scope.spawn(move || {
             let _done = done;
             act()
         });
-        let is_late = is_done.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
-        if let Some(process) = process.filter(|_| is_late) {
-            process.kill()?;
+        let ended = loop {
+            if interrupts.is_pending() {
+                break Some(ErrorKind::Interrupted.into());
+            }
+            if is_done.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
+                break None;
+            }
+            if clock::monotonic() > deadline {
+                let text = format!("linerate was not there within {} s", limit.as_secs());
+                break Some(io::Error::new(ErrorKind::TimedOut, text));
+            }
+        };
+        if let Some(process) = process.filter(|_| ended.is_some()) {
+            _ = process.kill();
         }
         let acted = acting.join().unwrap_or_else(|_| Err(io::Error::other("a thread ended")));
-        let text = format!("linerate was not there within {} s", limit.as_secs());
-        if is_late { Err(io::Error::other(text)) } else { acted }
+        ended.map_or(acted, Err)
     })
 }
 
-/// Why a process ended, if it said so.
+/// Whether an error says more than standard error, on which are warnings and banners of ssh, too.
+fn says_all(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// Ends a process. Returns why it ended by itself, if it said so.
 fn complaint(channel: Channel) -> Option<String> {
     let Channel { orders, answers, errors, process } = channel;
     drop((orders, answers));
-    let said = errors.and_then(super::agents::last_line);
-    process.map(|mut process| process.wait());
+    // A ProxyCommand may keep standard error open for longer than ssh.
+    let (said, is_said) = mpsc::channel();
+    thread::spawn(move || said.send(errors.and_then(super::agents::last_line)));
+    let said = is_said.recv_timeout(PATIENCE).ok().flatten();
+    if let Some(mut process) = process {
+        _ = process.kill();
+        _ = process.wait();
+    }
     said
 }
 
-/// For a POSIX shell: the program, the name of the copy, its size.
+/// The script as one line: csh permits no more in quotes.
+fn script() -> String {
+    SCRIPT.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// For a POSIX shell: the program, the name of the copy, its size, the version. Single quotes and
+/// exclamation marks, which a login shell could change, are not in it.
 const SCRIPT: &str = r#"
-if found=$(command -v "$1"); then echo "linerate-push ready"; exec "$found" mesh-agent; fi
-umask 077
-folder=${XDG_CACHE_HOME:-$HOME/.cache}/linerate
-copy=$folder/$2-$(uname -m)
-part=$copy.$(uname -n).$$
-if [ ! -x "$copy" ]; then
-    mkdir -p "$folder" || { echo "linerate-push failed"; exit 1; }
-    echo "linerate-push wanted $(uname -m)"
-    head -c "$3" > "$part" && [ "$(wc -c < "$part")" -eq "$3" ] && chmod 700 "$part" &&
-        mv -f "$part" "$copy" || { rm -f "$part"; echo "linerate-push failed"; exit 1; }
-fi
-echo "linerate-push ready"
-exec "$copy" mesh-agent
+found=$(command -v "$1") &&
+    [ "$("$found" --version < /dev/null 2> /dev/null | head -n 1 | cut -d " " -f 1,2)" =
+        "linerate $4" ] &&
+    echo "linerate-push ready" && exec "$found" mesh-agent;
+umask 077;
+folder=${XDG_CACHE_HOME:-$HOME/.cache}/linerate;
+copy=$folder/$2-$(uname -m);
+part=$copy.$(uname -n).$$;
+[ -x "$copy" ] || {
+    mkdir -p "$folder" && echo "linerate-push wanted $(uname -m)" &&
+    head -c "$3" > "$part" && [ "$(wc -c < "$part")" -eq "$3" ] &&
+    chmod 700 "$part" && mv -f "$part" "$copy";
+} || { rm -f "$part"; echo "linerate-push failed"; exit 1; };
+echo "linerate-push ready"; exec "$copy" mesh-agent
 "#;
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 const MARK: &str = "linerate-push ";
 /// Lines that a login may print before.
 const MOST_LINES: usize = 100;
@@ -173,9 +216,15 @@ const LONGEST: usize = 4096;
 const AT_ONCE: usize = 16;
 /// How long a host may take: some megabytes go there.
 const LIMIT: Duration = Duration::from_secs(120);
+/// How often a signal is looked for.
+const TICK: Duration = Duration::from_millis(100);
+/// How long the rest of what a process says may take.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -197,5 +246,26 @@ mod tests {
         assert!(done.is_err_and(|why| why.contains("cannot store")));
         assert!(prepare(&"text\n".repeat(1_000)).1.is_err());
         assert!(prepare("linerate-push rea").1.is_err());
+    }
+
+    #[test]
+    fn a_process_that_takes_too_long_or_is_interrupted_is_ended() {
+        let kind = |limit: Duration, interrupts: &StopSignals| {
+            let mut channel = Channel::start(Command::new("sleep").arg("60")).expect("sleep(1)");
+            let (answers, process) = (&mut channel.answers, channel.process.as_mut());
+            let ended = within(limit, interrupts, process, || line(answers));
+            ended.expect_err("no line").kind()
+        };
+        let interrupts = StopSignals::manual().expect("eventfd(2)");
+        assert_eq!(kind(Duration::ZERO, &interrupts), ErrorKind::TimedOut);
+        interrupts.notify();
+        assert_eq!(kind(LIMIT, &interrupts), ErrorKind::Interrupted);
+        // It is the same for the next one.
+        assert_eq!(kind(LIMIT, &interrupts), ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn any_login_shell_passes_the_script_on() {
+        assert!(!script().contains(['\n', '\'', '!', '\\']), "{}", script());
     }
 }

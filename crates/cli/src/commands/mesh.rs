@@ -45,14 +45,14 @@ pub(crate) fn run(flags: &MeshFlags) -> anyhow::Result<ExitCode> {
         return slurm::submit(flags);
     }
     let hosts = hosts::of(flags)?;
-    coordinate(flags, &hosts, || channels(flags, &hosts))
+    coordinate(flags, &hosts, |interrupts| channels(flags, &hosts, interrupts))
 }
 
 /// Runs the mesh on agents that are started when all else is known to be right.
 fn coordinate(
     flags: &MeshFlags,
     hosts: &[MeshHost],
-    channels: impl FnOnce() -> Vec<std::io::Result<Channel>>,
+    channels: impl FnOnce(&StopSignals) -> Vec<std::io::Result<Channel>>,
 ) -> anyhow::Result<ExitCode> {
     let form = Form::of(flags)?;
     let topology = flags.topology.as_deref().map(|file| topology(file, hosts)).transpose()?;
@@ -62,9 +62,9 @@ fn coordinate(
     let mut design = Design::of(u32::try_from(hosts.len())?, topology.clone(), seed);
     design.sample = flags.sample.or(design.sample);
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let agents = Agents::new(channels());
-    let tested = Tested { time: flags.time, streams: flags.streams };
     let mut progress = Progress::new(flags, hosts, store);
+    let agents = Agents::new(channels(&interrupts));
+    let tested = Tested { time: flags.time, streams: flags.streams };
     let coordinator = Coordinator::new(hosts, design, tested, agents);
     let ended = coordinator.run(Some(&interrupts), &mut progress).map_err(|why| anyhow!(why))?;
     drop(progress);
@@ -80,11 +80,15 @@ fn topology(file: &Path, hosts: &[MeshHost]) -> anyhow::Result<Topology> {
 }
 
 /// Starts an agent on each host.
-fn channels(flags: &MeshFlags, hosts: &[MeshHost]) -> Vec<std::io::Result<Channel>> {
+fn channels(
+    flags: &MeshFlags,
+    hosts: &[MeshHost],
+    interrupts: &StopSignals,
+) -> Vec<std::io::Result<Channel>> {
     if flags.ssh.push {
         let program = flags.program.as_deref().unwrap_or("linerate");
         return match Push::of_this_program() {
-            Ok(push) => push.start(&flags.ssh.engine(), hosts, program),
+            Ok(push) => push.start(&flags.ssh.engine(), hosts, program, interrupts),
             Err(error) => {
                 let text = format!("cannot read this program: {}", session::reason(&error));
                 hosts.iter().map(|_| Err(std::io::Error::other(text.clone()))).collect()

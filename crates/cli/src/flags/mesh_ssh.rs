@@ -13,7 +13,7 @@ pub(crate) struct MeshSshFlags {
     /// Configuration of ssh, as its -F
     #[arg(long, env = "LINERATE_SSH_CONFIG", value_name = "FILE", conflicts_with_all = ["via", "slurm", "kubernetes", "join"])]
     pub(crate) ssh_config: Option<PathBuf>,
-    /// Copy this linerate to ~/.cache/linerate of hosts that have none
+    /// Copy this linerate to ~/.cache/linerate of hosts that have none of its version
     #[arg(long, conflicts_with_all = ["via", "slurm", "kubernetes", "join"], value_parser = BoolishValueParser::new())]
     pub(crate) push: bool,
 }

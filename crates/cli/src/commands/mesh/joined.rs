@@ -51,7 +51,7 @@ pub(super) fn run(flags: &MeshFlags, at: &str) -> anyhow::Result<ExitCode> {
     let port = port.parse().map_err(|_| UsageError(format!("{at} has no port")))?;
     let members = gather(port, nodes, key)?;
     let (hosts, channels) = hosts_of(nodes, name, members);
-    coordinate(flags, &hosts, || channels)
+    coordinate(flags, &hosts, |_| channels)
 }
 
 /// Connects to number 0, which may start later than this process.
