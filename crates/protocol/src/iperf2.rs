@@ -9,6 +9,7 @@ mod flow;
 mod opening;
 mod report;
 mod sequence;
+mod server_version;
 
 pub use back::{Back, BackWay};
 pub use client_header::{ClientHeader, HeaderAmount, HeaderWay};
@@ -16,6 +17,7 @@ pub use flow::{Flow, FlowEvent};
 pub use opening::{Asks, Opening, Settings};
 pub use report::ServerReport;
 pub use sequence::{Datagram, SequenceWidth};
+pub use server_version::end_for_old_server;
 
 /// The port on which iperf2 servers listen by default (clause 2.1 of docs/protocol/iperf2.md).
 pub const DEFAULT_PORT: u16 = 5001;

@@ -41,6 +41,12 @@ impl Opening {
         let bytes = bytes.get(..Self::LENGTH)?;
         let flags = word(bytes, 0)?;
         if flags == 0 {
+            let is_repeated =
+                bytes[TESTED_AFTER_FLAGS..] == bytes[..Self::LENGTH - TESTED_AFTER_FLAGS];
+            let has_connections = word(bytes, 4).is_some_and(|count| count > 0);
+            if is_repeated && has_connections {
+                return Some(Self::Header(Settings::read(flags, bytes)));
+            }
             return is_pattern(bytes, TESTED_AFTER_FLAGS).then_some(Self::Payload);
         }
         if is_pattern(bytes, 0) {
@@ -155,6 +161,16 @@ mod tests {
             assert_eq!(read, Some((connections, way)), "{name}");
         }
         assert_eq!(settings(&captured(0x4001_0078, u32::MAX, 0)), Some((1024, None)));
+    }
+
+    #[test]
+    fn the_header_of_2_0_5_comes_twice() {
+        let mut bytes = captured(0, 2, 0);
+        bytes[32..].fill(0);
+        assert_eq!(Opening::recognise(&bytes), None);
+        bytes.copy_within(..13, TESTED_AFTER_FLAGS);
+        assert_eq!(settings(&bytes), Some((2, None)));
+        assert_eq!(Opening::recognise(&[0; Opening::LENGTH]), None);
     }
 
     #[test]

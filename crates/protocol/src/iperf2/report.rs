@@ -37,10 +37,15 @@ impl ServerReport {
         answer
     }
 
-    /// Reads the answer to the end of a flow with wide numbers; none: it is no report. Older servers
-    /// leave the upper words out (clause 5.4).
+    /// Reads the answer to the end of a flow; none: it is no report. Older servers answer wide numbers
+    /// with narrow ones (clause 5.2), or leave the upper words out (clause 5.4).
     pub fn read(answer: &[u8]) -> Option<Self> {
-        let header = SequenceWidth::Bits64.header_length();
+        let widths = [SequenceWidth::Bits64, SequenceWidth::Bits32];
+        widths.into_iter().find_map(|width| Self::after(width.header_length(), answer))
+    }
+
+    fn after(header: usize, answer: &[u8]) -> Option<Self> {
+        let is_padded = header == SequenceWidth::Padded32.header_length();
         let at = |index: usize| word(answer, header + 4 * index).map(u64::from);
         let flags = at(0)?;
         if flags & u64::from(VERSION1) == 0 {
@@ -60,7 +65,7 @@ impl ServerReport {
             lost: wide(5, 25)?,
             reordered: wide(6, 26)?,
             datagrams: wide(7, 27)?,
-            jitter: time(8, 9)?,
+            jitter: if is_padded && !is_wide { time(9, 10) } else { time(8, 9) }?,
         })
     }
 
@@ -75,8 +80,9 @@ impl ServerReport {
         words[5] = low(self.lost);
         words[6] = low(self.reordered);
         words[7] = low(self.datagrams);
-        words[8] = low(self.jitter.as_secs());
-        words[9] = self.jitter.subsec_micros();
+        let jitter = if width == SequenceWidth::Padded32 { 9 } else { 8 };
+        words[jitter] = low(self.jitter.as_secs());
+        words[jitter + 1] = self.jitter.subsec_micros();
         if width == SequenceWidth::Bits64 {
             words[25] = high(self.lost);
             words[26] = high(self.reordered);
@@ -150,8 +156,13 @@ mod tests {
         for length in 0..answer.len() {
             _ = ServerReport::read(&answer[..length]);
         }
+        let narrow = ServerReport { lost: 11, datagrams: 13, ..report };
+        for width in [SequenceWidth::Bits32, SequenceWidth::Padded32] {
+            let answer = narrow.answer(width, &[0; 1470]);
+            assert_eq!(ServerReport::read(&answer), Some(narrow), "of 2.0.x, {width:?}");
+        }
         assert_eq!(ServerReport::read(&[0; 128]), None, "no report");
-        assert_eq!(ServerReport::read(&answer[..40]), None, "a part of one");
+        assert_eq!(ServerReport::read(&answer[..36]), None, "a part of one");
     }
 
     #[test]

@@ -9,6 +9,8 @@ use super::word;
 pub enum SequenceWidth {
     /// 32 bits: up to 2.0.12.
     Bits32,
+    /// 32 bits, and a word after the time that means nothing: 2.0.13.
+    Padded32,
     /// 64 bits, in two words.
     Bits64,
 }
@@ -26,14 +28,20 @@ impl SequenceWidth {
     /// The width that the first datagram of a flow tells by its flags (clause 4.3).
     pub fn told(payload: &[u8]) -> Self {
         let is_wide = word(payload, 16).is_some_and(|flags| flags & WIDE_MASK == WIDE);
-        if is_wide { Self::Bits64 } else { Self::Bits32 }
+        // What means nothing still has the digits of the payload.
+        let is_padded = payload.get(12..16) == Some(b"2345");
+        match (is_wide, is_padded) {
+            (true, _) => Self::Bits64,
+            (false, true) => Self::Padded32,
+            (false, false) => Self::Bits32,
+        }
     }
 
     /// Length of the header with this width, in bytes.
     pub const fn header_length(self) -> usize {
         match self {
             Self::Bits32 => 12,
-            Self::Bits64 => 16,
+            Self::Padded32 | Self::Bits64 => 16,
         }
     }
 }
@@ -46,7 +54,7 @@ impl Datagram {
         let low = word(payload, 0)?;
         let (seconds, micros) = (word(payload, 4)?, word(payload, 8)?);
         let sequence = match width {
-            SequenceWidth::Bits32 => i64::from(low as i32),
+            SequenceWidth::Bits32 | SequenceWidth::Padded32 => narrow(low),
             SequenceWidth::Bits64 => {
                 ((u64::from(word(payload, 12)?) << 32) | u64::from(low)) as i64
             }
@@ -69,6 +77,16 @@ impl Datagram {
     }
 }
 
+/// A number of 32 bits. 2.0.13 ends a flow by a number with the highest bit, others by a negative one
+/// (clause 4.5): the smaller magnitude is meant.
+#[expect(clippy::cast_possible_wrap, reason = "the wire has a signed number")]
+fn narrow(number: u32) -> i64 {
+    let magnitude = number & !ENDED;
+    let is_plain = number & ENDED != 0 && magnitude != 0 && magnitude < number.wrapping_neg();
+    if is_plain { -i64::from(magnitude) } else { i64::from(number as i32) }
+}
+
+const ENDED: u32 = 0x8000_0000;
 /// The flag of wide numbers, and one that no digits have with it (clause 4.3).
 const WIDE_MASK: u32 = 0x1800_0000;
 const WIDE: u32 = 0x0800_0000;
@@ -94,6 +112,23 @@ mod tests {
         let read = Datagram::read(SequenceWidth::Bits64, &bytes).expect("a header");
         assert_eq!(read.sequence, -25);
         assert_eq!(read.sent, Duration::new(0x6b08_2731, 0x0008_f038 * 1_000));
+    }
+
+    #[test]
+    fn a_captured_end_of_2_0_13_is_read() {
+        let mut bytes = *b"....seco\0\0\0\x1423450000";
+        for (sent, sequence) in [
+            (0x35, 0x35),
+            (0x8000_0036_u32, -0x36),
+            (0xffff_ffca, -0x36),
+            (0x8000_0000, -(1 << 31)),
+        ] {
+            bytes[..4].copy_from_slice(&sent.to_be_bytes());
+            let width = SequenceWidth::told(&bytes);
+            assert_eq!((width, width.header_length()), (SequenceWidth::Padded32, 16));
+            let read = Datagram::read(width, &bytes).expect("a header");
+            assert_eq!(read.sequence, sequence, "{sent:x}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use dataplane::udp::DatagramHeader;
 use linux::poll::{PollFd, wait};
 use measurement::ByteSize;
 use measurement::record::PeerStream;
-use protocol::iperf2::ServerReport;
+use protocol::iperf2::{ServerReport, end_for_old_server};
 
 use super::Around;
 use crate::sockets::{Opened, StreamSocket};
@@ -22,6 +22,8 @@ struct Flow {
     socket: Arc<UdpSocket>,
     /// Number of the datagram that would be sent next.
     next: u64,
+    /// What the server said before the end.
+    said: Option<Vec<u8>>,
 }
 
 /// Ends the flows of `streams` on which `sent` was sent; the reports that came.
@@ -38,6 +40,8 @@ pub(super) fn end(
         let now = around.clock.now();
         for flow in &mut flows {
             header.write_end(now, flow.next, &mut datagram);
+            flow.said = flow.answer().or_else(|| flow.said.take());
+            end_for_old_server(flow.said.as_deref().unwrap_or_default(), &mut datagram);
             // One that cannot be sent is not answered.
             _ = flow.socket.send(&datagram);
             flow.next += 1;
@@ -68,16 +72,22 @@ pub(super) fn end(
 
 fn flow((one, sent): (&Opened, &Sent)) -> Option<Flow> {
     let StreamSocket::Udp { socket } = &one.socket else { return None };
-    Some(Flow { id: one.id, socket: Arc::clone(socket), next: sent.datagrams + 1 })
+    Some(Flow { id: one.id, socket: Arc::clone(socket), next: sent.datagrams + 1, said: None })
 }
 
 impl Flow {
     /// The server's report, if it has come.
     fn report(&self) -> Option<ServerReport> {
-        let mut answer = [0; MOST_RECEIVED];
+        ServerReport::read(&self.answer()?)
+    }
+
+    /// A datagram of the server.
+    fn answer(&self) -> Option<Vec<u8>> {
+        let mut answer = vec![0; MOST_RECEIVED];
         // An error is that of an earlier datagram, or there is nothing yet.
         let length = self.socket.recv(&mut answer).ok()?;
-        ServerReport::read(answer.get(..length)?)
+        answer.truncate(length);
+        Some(answer)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The TCP connections of one iperf2 client that belong together (`-P`): one test.
 
 use std::io::{ErrorKind, Read};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -180,7 +180,12 @@ impl Group {
             BackWay::Reverse => send(&connection.socket),
             BackWay::FullDuplex => at_once(&|| send(&connection.socket), &receive),
             BackWay::Connect { port, at_once: true } => at_once(&|| send_back(port), &receive),
-            BackWay::Connect { port, at_once: false } => worse(receive(), || send_back(port)),
+            BackWay::Connect { port, at_once: false } => {
+                let received = receive();
+                // Its client waits for the end of this connection.
+                _ = connection.socket.shutdown(Shutdown::Both);
+                worse(received, || send_back(port))
+            }
         }
     }
 
