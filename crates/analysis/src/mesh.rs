@@ -9,6 +9,7 @@
 mod culprits;
 mod estimate;
 mod evidence;
+mod loss;
 mod schedule;
 mod sharing;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use fastrand::Rng;
 use measurement::BitRate;
 
 pub use culprits::{Culprit, Findings, Part};
+pub use loss::Loss;
 use schedule::Matchings;
 pub use schedule::tournament;
 pub use topology::{HostId, SwitchId, Topology};

@@ -18,7 +18,7 @@ mod tests;
 
 pub use agents::{Agents, Channel};
 pub use coordinator::{Coordinator, Observer, Tested};
-pub use ended::Ended;
+pub use ended::{Ended, Limit};
 pub use engine::{Engine, Srun, Ssh, Via, quoted};
 pub use links::Links;
 pub use named::{record, stage};

@@ -79,6 +79,45 @@ pub struct MeshLinks {
     pub all: BitRate,
 }
 
+/// A host to or from which segments are lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MeshLoss {
+    /// Its name.
+    pub host: String,
+    /// Whether it sends them; else it is to receive them.
+    pub sends: bool,
+    /// Its tests in that direction in which segments were lost.
+    pub lossy: u32,
+    /// All its tests in that direction.
+    pub tests: u32,
+    /// Probability that this is no chance, 0 to 1.
+    pub confidence: f64,
+}
+
+/// Pairs without a result.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MeshMissing {
+    /// Pairs that could not be tested.
+    pub untested: u32,
+    /// Why pairs of these have no result, a few of them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub failures: Vec<MeshFailure>,
+}
+
+/// A pair without a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MeshFailure {
+    /// The host that tested.
+    pub a: String,
+    /// The other host.
+    pub b: String,
+    /// Why there is no result.
+    pub error: String,
+}
+
 /// A pair whose test has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -234,14 +273,18 @@ pub struct MeshRecord {
     pub without_clock: Vec<String>,
     /// Parts that are slow, the one that costs most first.
     pub culprits: Vec<MeshCulprit>,
+    /// Hosts to or from which segments are lost though their rates hold.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub losses: Vec<MeshLoss>,
     /// Rates of all pairs of at most 64 hosts.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub rates: Vec<MeshRate>,
     /// Hosts that did not answer any more.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lost: Vec<String>,
-    /// Pairs that could not be tested.
-    pub untested: u32,
+    /// Pairs without a result.
+    #[serde(flatten)]
+    pub missing: MeshMissing,
     /// Error that ended it; none: it ran to its end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<RunError>,

@@ -5,7 +5,7 @@ mod page;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use measurement::mesh::MeshLinks;
+use measurement::mesh::{MeshFailure, MeshLinks, MeshLoss};
 use measurement::units::counted;
 use measurement::{MeshCulprit, MeshRecord};
 
@@ -155,7 +155,15 @@ fn closing(record: &MeshRecord, width: usize) -> Vec<String> {
             say("", Emphasis::None, &format!("Evidence: {text}"));
         }
     }
-    if record.culprits.is_empty() && record.error.is_none() && record.tests > 0 {
+    for loss in &record.losses {
+        say("LOSS", Emphasis::Warning, &lost(loss));
+    }
+    for failure in record.missing.failures.iter().take(MOST_FAILURES) {
+        let MeshFailure { a, b, error } = failure;
+        say("FAILED", Emphasis::Bad, &format!("no result of {a} and {b}: {error}"));
+    }
+    let is_whole = record.missing.untested == 0 && record.error.is_none() && record.tests > 0;
+    if record.culprits.is_empty() && is_whole {
         say("OK", Emphasis::Good, "no host, pair or switch is slower than the others");
     }
     if record.tests > 0 {
@@ -169,8 +177,8 @@ fn closing(record: &MeshRecord, width: usize) -> Vec<String> {
             format!("{} lost: {}", counted(record.lost.len() as u64, "host"), listed(&record.lost));
         say("LOST", Emphasis::Bad, &text);
     }
-    if record.untested > 0 {
-        let text = format!("{} not tested", counted(record.untested.into(), "pair"));
+    if record.missing.untested > 0 {
+        let text = format!("{} not tested", counted(record.missing.untested.into(), "pair"));
         say("NOTE", Emphasis::Warning, &text);
     }
     if record.skew_seconds > NOTICED_SKEW {
@@ -197,6 +205,17 @@ fn shown(culprit: &MeshCulprit) -> String {
         sure(culprit.confidence),
         culprit.text
     )
+}
+
+/// `segments to n5 are lost in 7 of 7 tests, though its rate holds: its cable, ...`.
+fn lost(of: &MeshLoss) -> String {
+    let (way, cause) = if of.sends {
+        ("from", "its transmitter, its cable, or the switch's receiver")
+    } else {
+        ("to", "the port of its switch, its cable, or its queues")
+    };
+    let (host, lossy, tests) = (&of.host, of.lossy, counted(of.tests.into(), "test"));
+    format!("segments {way} {host} are lost in {lossy} of {tests}, though its rate holds: {cause}")
 }
 
 fn sure(confidence: f64) -> String {
@@ -239,6 +258,7 @@ const BAD: f64 = 0.7;
 /// Seconds that tests of a round may begin apart without a word.
 const NOTICED_SKEW: f64 = 0.2;
 const MOST_NAMED: usize = 8;
+const MOST_FAILURES: usize = 4;
 const COLUMNS: [Column; 4] = [
     Column { title: "from", key: "from" },
     Column { title: "to", key: "to" },
@@ -248,6 +268,7 @@ const COLUMNS: [Column; 4] = [
 
 #[cfg(test)]
 mod tests {
+    use measurement::mesh::MeshMissing;
     use measurement::{BitRate, MeshPart, MeshRate};
 
     use super::*;
@@ -286,14 +307,31 @@ mod tests {
                 evidence: vec!["n3: a CPU is full (cpu-saturated, 6 tests)".to_owned()],
             }],
             lost: vec!["n9".to_owned()],
-            untested: 1,
-            links: Some(MeshLinks {
-                links: 2,
-                first: BitRate::from_bits_per_second(505_000_000),
-                all: BitRate::from_bits_per_second(1_000_000_000),
-            }),
+            missing: missing(),
+            losses: vec![MeshLoss {
+                host: "n5".to_owned(),
+                sends: false,
+                lossy: 7,
+                tests: 7,
+                confidence: 0.9995,
+            }],
+            links: Some(links()),
             without_clock: vec!["n2".to_owned()],
             ..MeshRecord::default()
+        }
+    }
+
+    fn missing() -> MeshMissing {
+        let error = "cannot connect to 10.0.0.5:40001: no route to host".to_owned();
+        let failure = MeshFailure { a: "n4".to_owned(), b: "n5".to_owned(), error };
+        MeshMissing { untested: 1, failures: vec![failure] }
+    }
+
+    fn links() -> MeshLinks {
+        MeshLinks {
+            links: 2,
+            first: BitRate::from_bits_per_second(505_000_000),
+            all: BitRate::from_bits_per_second(1_000_000_000),
         }
     }
 

@@ -6,6 +6,7 @@ use measurement::BitRate;
 
 use super::estimate::{Estimate, is_of_model, median};
 use super::evidence::{Evidence, NAMED_FROM, OfHosts, is_cleared, probability};
+use super::loss::{self, Loss};
 use super::{HostId, Mesh, Sample, Stage, SwitchId, bits_per_second, sharing, suspects};
 
 /// The part that is slow.
@@ -25,6 +26,17 @@ pub enum Part {
     Uplink(SwitchId),
     /// One of several links or switches between the switches of hosts, for this share of the tests.
     Spine(f64),
+}
+
+impl Part {
+    fn is_of(&self, host: HostId) -> bool {
+        match self {
+            Self::Host(of) | Self::Sender(of) | Self::Receiver(of) => *of == host,
+            Self::Path(from, to) => [*from, *to].contains(&host),
+            Self::Shared(hosts) => hosts.contains(&host),
+            Self::Uplink(_) | Self::Spine(_) => false,
+        }
+    }
 }
 
 /// A part that is slow, with how sure that is.
@@ -49,6 +61,8 @@ pub struct Culprit {
 pub struct Findings {
     /// Parts that are slow, the one that costs most first.
     pub culprits: Vec<Culprit>,
+    /// Hosts to or from which segments are lost, and that are not among the slow parts.
+    pub losses: Vec<Loss>,
     /// The median rate of one direction of a pair.
     pub typical: BitRate,
     /// The median rate while all hosts send across switches. None: that was not tested.
@@ -76,8 +90,11 @@ pub(super) fn find(mesh: &Mesh) -> Findings {
     let loaded = mesh.samples.iter().filter(|sample| sample.stage == Stage::Load);
     let mut loaded: Vec<_> = loaded.map(|sample| f64::from(sample.log_rate)).collect();
     let (bisection, bisection_pairs) = bisection(mesh);
+    let is_slow = |loss: &Loss| culprits.iter().any(|culprit| culprit.part.is_of(loss.host));
+    let losses = loss::find(mesh).into_iter().filter(|loss| !is_slow(loss)).collect();
     Findings {
         culprits,
+        losses,
         typical: rate(estimate.typical),
         loaded: median(&mut loaded).map(rate),
         bisection,

@@ -20,6 +20,11 @@ impl Evidence {
         one[SURVEY].and(one[ALONE])
     }
 
+    /// That of so many tests.
+    pub(super) fn counted(slow: u32, fine: u32) -> Self {
+        Self { slow, fine, ..Self::default() }
+    }
+
     /// Counts a test that is `left` above what is expected without the cause.
     pub(super) fn count(&mut self, left: f64, is_lossy: bool, estimate: &Estimate) {
         if left < estimate.slow_below {

@@ -120,6 +120,31 @@ fn hosts_that_share_a_port_of_two_directions_are_named_wherever_they_are() {
 }
 
 #[test]
+fn a_host_with_loss_is_told_where_its_rate_holds() {
+    // Segments to host 3 are lost; of the others in one test of ten.
+    let losses = |often: u32| {
+        let mut mesh = Mesh::new(eight());
+        let mut rng = Rng::with_seed(9);
+        while let Some(round) = mesh.next_round() {
+            for pair in &round.pairs {
+                let mut reading = |to: HostId| Reading {
+                    rate: BitRate::from_bits_per_second(1_000_000_000),
+                    is_lossy: to == 3 || rng.u32(0..10) < often,
+                };
+                let both = [reading(pair.b), reading(pair.a)];
+                mesh.record(&round, *pair, PairResult::Measured(both));
+            }
+        }
+        mesh.findings().losses
+    };
+    for often in [0, 1] {
+        let [loss] = losses(often)[..] else { panic!("one host") };
+        assert_eq!((loss.host, loss.sends, loss.lossy, loss.tests), (3, false, 7, 7));
+    }
+    assert_eq!(losses(9), [], "all have it");
+}
+
+#[test]
 fn an_uplink_is_told_from_its_hosts() {
     let topology = Topology::leaves(16, 4);
     let known = topology.clone();

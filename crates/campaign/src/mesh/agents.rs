@@ -170,10 +170,12 @@ impl Drop for Agents {
 /// Passes on all answers; returns why there are no more.
 fn hear(answers: impl Read, pass: &impl Fn(Heard) -> bool) -> String {
     let mut answers = BufReader::with_capacity(4096, answers);
+    // A login may print something before the agent does.
+    let (mut may_skip, mut skipped) = (MOST_SKIPPED, None);
     loop {
         let mut line = Vec::new();
         match (&mut answers).take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            Ok(0) => return "its agent has ended".to_owned(),
+            Ok(0) => return skipped.unwrap_or_else(|| "its agent has ended".to_owned()),
             Err(error) => return format!("cannot hear its agent: {error}"),
             Ok(_) if line.last() != Some(&b'\n') => return "its agent was cut off".to_owned(),
             Ok(_) => {}
@@ -181,18 +183,24 @@ fn hear(answers: impl Read, pass: &impl Fn(Heard) -> bool) -> String {
         match serde_json::from_slice(&line) {
             Ok(Answer::Unable { error }) => return error,
             Ok(answer) => {
+                (may_skip, skipped) = (0, None);
                 if !pass(Heard::Answer(answer, clock::monotonic())) {
                     return String::new();
                 }
             }
-            Err(_) => {
-                let said = String::from_utf8_lossy(&line);
-                let said: String =
-                    said.chars().filter(|letter| !letter.is_control()).take(100).collect();
-                return format!("it answers with \"{said}\"");
+            Err(_) if may_skip > 0 => {
+                may_skip -= 1;
+                skipped = Some(no_answer(&line));
             }
+            Err(_) => return no_answer(&line),
         }
     }
+}
+
+fn no_answer(line: &[u8]) -> String {
+    let said = String::from_utf8_lossy(line);
+    let said: String = said.chars().filter(|letter| !letter.is_control()).take(100).collect();
+    format!("it answers with \"{said}\"")
 }
 
 /// The last line of what a program printed as its errors.
@@ -207,6 +215,8 @@ pub(super) fn last_line(errors: Box<dyn Read + Send>) -> Option<String> {
 /// A thread that reads lines needs little; there is one for each host.
 const STACK: usize = 256 * 1024;
 const MOST_ERRORS: u64 = 4096;
+/// Lines before the first answer of an agent.
+const MOST_SKIPPED: u32 = 100;
 /// Answers that nobody has heard yet, each of at most [`LONGEST_LINE`] bytes.
 const MOST_UNHEARD: usize = 64;
 /// How long all agents together may take to end.

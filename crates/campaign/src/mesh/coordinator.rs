@@ -10,7 +10,7 @@ use measurement::{BitRate, MeshLimit, MeshPair, MeshReading, Stamp};
 
 use super::agents::{Agents, Heard};
 use super::message::{Answer, Order};
-use super::{Ended, Links, MeshHost, named};
+use super::{Ended, Limit, Links, MeshHost, named};
 
 /// Hears what happens while a mesh runs.
 pub trait Observer {
@@ -82,6 +82,7 @@ impl<'a> Coordinator<'a> {
             without_clock: Vec::new(),
             rates: vec![None; matrix],
             limits: BTreeMap::new(),
+            failures: BTreeMap::new(),
             links: Links::default(),
             was_interrupted: false,
         };
@@ -414,8 +415,16 @@ impl<'a> Coordinator<'a> {
                 self.note_rate(pair.b, pair.a, back.rate);
                 self.ended.links.note(pair, &kept.readings);
             }
-            let limits = [there, back].into_iter().filter_map(|one| one.limit.as_ref());
-            limits.for_each(|limit| self.note_limit(pair, kept, limit));
+            for (from, reading) in [(pair.a, there), (pair.b, back)] {
+                if let Some(limit) = &reading.limit {
+                    self.note_limit(pair, kept, (from, reading.rate, limit));
+                }
+            }
+        }
+        match &kept.error {
+            None => _ = self.ended.failures.remove(&pair),
+            Some(_) if self.ended.failures.len() >= MOST_FAILURES => {}
+            Some(error) => _ = self.ended.failures.insert(pair, error.clone()),
         }
     }
 
@@ -426,15 +435,25 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    fn note_limit(&mut self, pair: Pair, kept: &MeshPair, limit: &MeshLimit) {
+    fn note_limit(
+        &mut self,
+        pair: Pair,
+        kept: &MeshPair,
+        (from, rate, limit): (HostId, BitRate, &MeshLimit),
+    ) {
         let host = match &limit.host {
             Some(name) if *name == kept.a => pair.a,
             Some(name) if *name == kept.b => pair.b,
             _ => return,
         };
-        let of_rule = self.ended.limits.entry((host, limit.rule.clone())).or_default();
-        of_rule.0 += 1;
-        of_rule.1.clone_from(&limit.text);
+        let key = (host, host == from, limit.rule.clone());
+        let new = || Limit { count: 0, slowest: rate, text: limit.text.clone() };
+        let known = self.ended.limits.entry(key).or_insert_with(new);
+        known.count += 1;
+        if rate < known.slowest {
+            known.slowest = rate;
+            known.text.clone_from(&limit.text);
+        }
     }
 
     fn note_skew(&mut self, starts: &[f64]) {
@@ -461,6 +480,8 @@ fn reading(of: &MeshReading) -> Reading {
 
 /// Up to so many hosts the rates of all pairs are kept in memory.
 const MOST_IN_MATRIX: usize = 64;
+/// Pairs without a result of which it is kept why.
+const MOST_FAILURES: usize = 1_000;
 /// A share of segments that is sent again on a path that damages or drops them.
 const LOSSY: f64 = 0.002;
 const TICK: Duration = Duration::from_millis(100);

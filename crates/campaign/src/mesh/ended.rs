@@ -3,10 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use analysis::mesh::{HostId, Mesh};
+use analysis::mesh::{HostId, Mesh, Pair};
 use measurement::BitRate;
 
 use super::Links;
+
+/// What verdicts by one rule say of a host.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// In how many tests.
+    pub count: u32,
+    /// The rate of the slowest of these.
+    pub slowest: BitRate,
+    /// What that of the slowest said.
+    pub text: String,
+}
 
 /// A mesh that has ended.
 #[derive(Debug)]
@@ -23,8 +34,10 @@ pub struct Ended {
     pub without_clock: Vec<HostId>,
     /// Rates of the survey of few hosts: that from host `i` to host `j` of `n` is number `i * n + j`.
     pub rates: Vec<Option<BitRate>>,
-    /// What verdicts say of each host, by rule: how often, and the last text.
-    pub limits: BTreeMap<(HostId, String), (u32, String)>,
+    /// What verdicts say of each host, by whether it sent, and by rule.
+    pub limits: BTreeMap<(HostId, bool, String), Limit>,
+    /// Why pairs without a result have none, a few of them.
+    pub failures: BTreeMap<Pair, String>,
     /// What hosts with several addresses have on each link.
     pub links: Links,
     /// Whether a signal ended it.

@@ -15,20 +15,23 @@ pub struct Links {
     /// Of each direction of a pair with several links: number of links, rate of the first alone, of all
     /// at once.
     pairs: Vec<(usize, BitRate, BitRate)>,
-    /// Of each host, by link, what it sent and what it received while all links were busy.
-    of_hosts: BTreeMap<(usize, HostId), Vec<BitRate>>,
+    /// Of each host, by link and by whether it sends, the rates while all links were busy.
+    of_hosts: BTreeMap<(usize, HostId, bool), Vec<BitRate>>,
 }
 
 impl Links {
     /// Takes the two directions of a pair.
     pub(super) fn note(&mut self, pair: Pair, readings: &[MeshReading]) {
-        for reading in readings.iter().filter(|reading| reading.links.len() > 1) {
+        for (reading, [from, to]) in readings.iter().zip([[pair.a, pair.b], [pair.b, pair.a]]) {
+            if reading.links.len() < 2 {
+                continue;
+            }
             if let Some(first) = reading.first_alone {
                 self.pairs.push((reading.links.len(), first, reading.rate));
             }
             for (link, rate) in reading.links.iter().enumerate() {
-                for host in [pair.a, pair.b] {
-                    self.of_hosts.entry((link, host)).or_default().push(*rate);
+                for (host, sends) in [(from, true), (to, false)] {
+                    self.of_hosts.entry((link, host, sends)).or_default().push(*rate);
                 }
             }
         }
@@ -47,16 +50,21 @@ impl Links {
 
     /// Links of a host that have less than those of the other hosts.
     pub(super) fn slow(&self, hosts: &[MeshHost], host: HostId) -> Vec<String> {
-        let of_link = |link: usize, address: &String| {
-            let own = median(self.of_hosts.get(&(link, host))?.iter().copied())?;
-            let others = self.of_hosts.iter().filter(|((of, id), _)| *of == link && *id != host);
+        let of_link = |link: usize, address: &String, sends: bool| {
+            let own = median(self.of_hosts.get(&(link, host, sends))?.iter().copied())?;
+            let is_other =
+                |(of, id, way): &(usize, HostId, bool)| *of == link && *id != host && *way == sends;
+            let others = self.of_hosts.iter().filter(|(key, _)| is_other(key));
             let others = median(others.flat_map(|(_, rates)| rates.iter().copied()))?;
             let is_slow = own.bits_per_second() as f64 <= SLOW * others.bits_per_second() as f64;
-            let name = &hosts[host as usize].name;
-            is_slow.then(|| format!("{name}: {address} has {own}, those of the others {others}"))
+            let (name, way) =
+                (&hosts[host as usize].name, if sends { "sends" } else { "receives" });
+            is_slow.then(|| format!("{name}: {address} {way} {own}, that of the others {others}"))
         };
         let addresses = hosts[host as usize].addresses.iter().enumerate();
-        addresses.filter_map(|(link, address)| of_link(link, address)).collect()
+        let ways =
+            addresses.flat_map(|(link, address)| [(link, address, true), (link, address, false)]);
+        ways.filter_map(|(link, address, sends)| of_link(link, address, sends)).collect()
     }
 }
 
@@ -107,6 +115,8 @@ mod tests {
         assert_eq!((typical.links, typical.first, typical.all), (2, rate(10), rate(20)));
         assert_eq!(links.slow(&hosts, 0), Vec::<String>::new());
         let named = links.slow(&hosts, 3);
-        assert_eq!(named, ["n3: 10.1.0.3 has 5.000 Gbit/s, those of the others 10.00 Gbit/s"]);
+        let expected =
+            |way| format!("n3: 10.1.0.3 {way} 5.000 Gbit/s, that of the others 10.00 Gbit/s");
+        assert_eq!(named, [expected("sends"), expected("receives")]);
     }
 }

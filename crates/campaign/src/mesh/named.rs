@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use analysis::mesh::{Culprit, HostId, Part, Stage, Topology};
+use analysis::mesh::{Culprit, HostId, Loss, Part, Stage, Topology};
+use measurement::mesh::{MeshFailure, MeshLoss, MeshMissing};
 use measurement::record::RunError;
 use measurement::{MeshCulprit, MeshPart, MeshRate, MeshRecord, MeshStage};
 
-use super::{Ended, MeshHost};
+use super::{Ended, Limit, MeshHost};
 
 /// As records have it.
 pub const fn stage(stage: Stage) -> MeshStage {
@@ -29,6 +30,11 @@ pub fn record(
     let findings = ended.mesh.findings();
     let name = |host: &HostId| hosts[*host as usize].name.clone();
     let culprits = findings.culprits.iter().map(|culprit| named(hosts, topology, ended, culprit));
+    let failures = ended.failures.iter().map(|(pair, error)| MeshFailure {
+        a: name(&pair.a),
+        b: name(&pair.b),
+        error: error.clone(),
+    });
     MeshRecord {
         linerate: env!("CARGO_PKG_VERSION").to_owned(),
         tags,
@@ -44,12 +50,18 @@ pub fn record(
         skew_seconds: ended.skew.as_secs_f64(),
         without_clock: ended.without_clock.iter().map(name).collect(),
         culprits: culprits.collect(),
+        losses: findings.losses.iter().map(|loss| lossy(name(&loss.host), loss)).collect(),
         rates: rates(hosts, ended),
         lost: findings.lost.iter().map(name).collect(),
-        untested: findings.untested,
+        missing: MeshMissing { untested: findings.untested, failures: failures.collect() },
         error,
         ..MeshRecord::default()
     }
+}
+
+fn lossy(host: String, of: &Loss) -> MeshLoss {
+    let Loss { sends, lossy, tests, confidence, .. } = *of;
+    MeshLoss { host, sends, lossy, tests, confidence }
 }
 
 fn rates(hosts: &[MeshHost], ended: &Ended) -> Vec<MeshRate> {
@@ -104,7 +116,7 @@ fn named(
         slow: culprit.slow,
         tests: culprit.tests,
         lossy: culprit.lossy,
-        evidence: evidence(hosts, ended, &of),
+        evidence: evidence(hosts, ended, culprit, &of),
     }
 }
 
@@ -137,19 +149,35 @@ fn of_receiver(is_lossy: bool) -> String {
     }
 }
 
-/// What the links of these hosts and the verdicts on their tests say of them.
-fn evidence(hosts: &[MeshHost], ended: &Ended, of: &[HostId]) -> Vec<String> {
-    let mut said: Vec<_> = ended.limits.iter().filter(|((host, _), _)| of.contains(host)).collect();
-    said.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
-    let shown = said.into_iter().take(MOST_EVIDENCE).map(|((host, rule), (count, text))| {
+/// What the links of these hosts and the verdicts on their slow tests say of them.
+fn evidence(hosts: &[MeshHost], ended: &Ended, culprit: &Culprit, of: &[HostId]) -> Vec<String> {
+    let typical = ended.mesh.findings().typical.bits_per_second() as f64;
+    let counts = |host: HostId, sends: bool| match &culprit.part {
+        Part::Sender(_) => sends,
+        Part::Receiver(_) => !sends,
+        Part::Path(from, _) => sends == (host == *from),
+        _ => true,
+    };
+    let is_said = |((host, sends, _), limit): &(&(HostId, bool, String), &Limit)| {
+        let is_slow = (limit.slowest.bits_per_second() as f64) < SLOW * typical;
+        of.contains(host) && counts(*host, *sends) && is_slow
+    };
+    let mut said: Vec<_> = ended.limits.iter().filter(is_said).collect();
+    said.sort_by_key(|(_, limit)| std::cmp::Reverse(limit.count));
+    let shown = said.into_iter().map(|((host, _, rule), limit)| {
         let name = &hosts[*host as usize].name;
-        let times = measurement::units::counted(u64::from(*count), "test");
-        format!("{name}: {text} ({rule}, {times})")
+        let times = measurement::units::counted(u64::from(limit.count), "test");
+        format!("{name}: {} ({rule}, {times})", limit.text)
     });
     let slow_links = of.iter().flat_map(|host| ended.links.slow(hosts, *host));
-    slow_links.chain(shown).take(MOST_EVIDENCE).collect()
+    let mut all: Vec<_> = slow_links.chain(shown).collect();
+    all.dedup();
+    all.truncate(MOST_EVIDENCE);
+    all
 }
 
+/// Share of the typical rate below which a test is slow.
+const SLOW: f64 = 0.86;
 const PATH: &str = "slow, while both hosts are fine with all others: the path between these two";
 const SHARED: &str = "slow only while both are tested, fine alone: they share a link or a port";
 const UPLINK: &str = "its hosts are fine among themselves, slow to others: its uplink";

@@ -55,6 +55,7 @@ fn coordinate(
     channels: impl FnOnce(&StopSignals) -> Vec<std::io::Result<Channel>>,
 ) -> anyhow::Result<ExitCode> {
     let form = Form::of(flags)?;
+    refuse_same_file(flags)?;
     let topology = flags.topology.as_deref().map(|file| topology(file, hosts)).transpose()?;
     let store = flags.output.output.as_deref();
     let store = store.map(|file| Store::open(file, flags.output.resume, hosts)).transpose()?;
@@ -71,9 +72,24 @@ fn coordinate(
     finish(flags, form, hosts, topology.as_ref(), &ended)
 }
 
+/// The page replaces its file: that is none of the others, and its directory is there.
+fn refuse_same_file(flags: &MeshFlags) -> Result<(), UsageError> {
+    let Some(page) = &flags.output.html else { return Ok(()) };
+    let shown = page.display();
+    let directory = page.parent().filter(|path| !path.as_os_str().is_empty());
+    if page.is_dir() || directory.is_some_and(|path| !path.is_dir()) {
+        return Err(UsageError(format!("cannot write {shown}: choose another file for --html")));
+    }
+    let of = |file: &Path| std::path::absolute(file).ok();
+    let others = [&flags.output.output, &flags.hosts, &flags.topology].into_iter().flatten();
+    if { others }.any(|other| of(other) == of(page) || other == page) {
+        return Err(UsageError(format!("--html would replace {shown}: choose another file")));
+    }
+    Ok(())
+}
+
 fn topology(file: &Path, hosts: &[MeshHost]) -> anyhow::Result<Topology> {
-    let text = std::fs::read_to_string(file);
-    let text = text.with_context(|| format!("cannot read {}", file.display()))?;
+    let text = hosts::read(file)?;
     let names: Vec<_> = hosts.iter().map(|host| host.name.clone()).collect();
     let parsed = Topology::parse(&text, &names);
     Ok(parsed.map_err(|why| UsageError(format!("{}: {why}", file.display())))?)

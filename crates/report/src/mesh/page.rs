@@ -17,8 +17,10 @@ pub fn write_page(record: &MeshRecord, out: &mut dyn Write) -> io::Result<()> {
     if let Some(links) = &record.links {
         write!(out, "<p>{}.</p>", escaped(&over_all(links)))?;
     }
-    if record.culprits.is_empty() {
+    if record.culprits.is_empty() && record.missing.untested == 0 {
         write!(out, "<p>No host, pair or switch is slower than the others.</p>")?;
+    } else if record.culprits.is_empty() {
+        write!(out, "<p>{} pairs have no result.</p>", record.missing.untested)?;
     } else {
         write!(out, "<h2>Slow</h2><ol>")?;
         for culprit in &record.culprits {

@@ -1,6 +1,5 @@
 //! The client: one test, printed while it runs.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use linux::event::StopSignals;
@@ -11,6 +10,7 @@ use session::{Observer, SessionError};
 
 use super::arguments::Arguments;
 use super::back::Listener;
+use super::words::{date, say};
 use super::{plan, words};
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
@@ -99,19 +99,4 @@ fn warn_of_silence(record: &TestRecord) {
     if record.reported.streams.is_empty() {
         words::complain("nothing came from the server; is \"iperf -s -u\" running there?");
     }
-}
-
-/// The time of day for values that are separated by commas.
-pub(super) fn date(form: Form) -> String {
-    match form {
-        Form::Csv => linux::clock::local_time("%Y%m%d%H%M%S"),
-        Form::Text => String::new(),
-    }
-}
-
-/// Prints it.
-pub(super) fn say(text: &str) {
-    let mut out = io::stdout();
-    // A reader that has gone has seen enough; the test goes on for the server's sake.
-    _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

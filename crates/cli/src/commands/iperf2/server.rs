@@ -18,7 +18,7 @@ use session::server::{
 use session::{Family, Server};
 
 use super::arguments::Arguments;
-use super::client::{date, say};
+use super::words::{date, say};
 use super::{plan, words};
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {

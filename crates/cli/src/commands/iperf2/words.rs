@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use measurement::Transport;
+use report::iperf2::Form;
 use session::SessionError;
 
 /// Says it on standard error, as it is.
@@ -40,6 +41,21 @@ pub(super) fn of_session(error: &SessionError, transport: Transport) -> String {
         }
         error => error.to_string(),
     }
+}
+
+/// The time of day for values that are separated by commas.
+pub(super) fn date(form: Form) -> String {
+    match form {
+        Form::Csv => linux::clock::local_time("%Y%m%d%H%M%S"),
+        Form::Text => String::new(),
+    }
+}
+
+/// Prints it.
+pub(super) fn say(text: &str) {
+    let mut out = io::stdout();
+    // A reader that has gone has seen enough; the test goes on for the server's sake.
+    _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 pub(super) const HELP: &str = "\

@@ -1,6 +1,9 @@
 //! The hosts of a mesh: of a file, or of an allocation of Slurm.
 
 use std::env;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, anyhow};
@@ -17,10 +20,24 @@ pub(super) fn of(flags: &MeshFlags) -> anyhow::Result<Vec<MeshHost>> {
     let Some(file) = &flags.hosts else {
         return Err(UsageError("--hosts is missing".to_owned()).into());
     };
-    let text = std::fs::read_to_string(file);
-    let text = text.with_context(|| format!("cannot read {}", file.display()))?;
+    let text = read(file)?;
     let parsed = MeshHost::parse(&text);
     Ok(parsed.map_err(|why| UsageError(format!("{}: {why}", file.display())))?)
+}
+
+/// The text of a file of hosts or of switches.
+pub(super) fn read(file: &Path) -> anyhow::Result<String> {
+    let shown = file.display();
+    let open = File::open(file).with_context(|| format!("cannot read {shown}"))?;
+    let mut text = String::new();
+    let length = open.take(LONGEST_FILE + 1).read_to_string(&mut text);
+    if length.with_context(|| format!("cannot read {shown}"))? as u64 > LONGEST_FILE {
+        let most = LONGEST_FILE >> 20;
+        return Err(
+            UsageError(format!("{shown} has more than {most} MiB: it is no such file")).into()
+        );
+    }
+    Ok(text)
 }
 
 /// The nodes of this allocation, with the addresses that Slurm has for them.
@@ -47,6 +64,8 @@ pub(super) fn is_allocated() -> bool {
     env::var_os(NODES).is_some()
 }
 
+/// The longest file of hosts or of switches, in bytes.
+const LONGEST_FILE: u64 = 64 << 20;
 /// The nodes of an allocation (salloc(1)).
 const NODES: &str = "SLURM_JOB_NODELIST";
 
