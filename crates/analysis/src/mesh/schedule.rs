@@ -97,29 +97,23 @@ pub(super) fn beside(
 
 /// Splits rounds so that each host and, with a topology, each uplink is in one test at a time.
 pub(super) fn split(pairs: Vec<Pair>, topology: Option<&Topology>) -> Vec<Vec<Pair>> {
-    split_apart(pairs, topology, &BTreeSet::new())
+    split_apart(pairs, topology, &[])
 }
 
 /// The same, with none of these two hosts each in one round, unless they are a pair.
 pub(super) fn split_apart(
     pairs: Vec<Pair>,
     topology: Option<&Topology>,
-    apart: &BTreeSet<(HostId, HostId)>,
+    apart: &[(HostId, HostId)],
 ) -> Vec<Vec<Pair>> {
-    let mut not_with: BTreeMap<HostId, Vec<HostId>> = BTreeMap::new();
-    for (one, other) in apart {
-        not_with.entry(*one).or_default().push(*other);
-        not_with.entry(*other).or_default().push(*one);
-    }
     let mut rounds: Vec<Round> = Vec::new();
     for pair in pairs {
         let mut needs = Needs::of(pair, topology);
-        needs.apart = [pair.a, pair.b]
-            .iter()
-            .filter_map(|host| not_with.get(host))
-            .flatten()
-            .copied()
-            .collect();
+        let is_of = |host: HostId| [pair.a, pair.b].contains(&host);
+        for (one, other) in apart {
+            needs.apart.extend(is_of(*one).then_some(*other));
+            needs.apart.extend(is_of(*other).then_some(*one));
+        }
         let free = rounds.iter().position(|round| round.is_free(&needs));
         let place = free.unwrap_or(rounds.len());
         if free.is_none() {

@@ -1,7 +1,5 @@
 //! Hosts that share a link: each is fine alone, and slow while another of them sends or receives too.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::estimate::Estimate;
 use super::evidence::{
     ALONE, Evidence, NAMED_FROM, OfHosts, SETTLED, SURVEY, is_cleared, left_without_hosts,
@@ -12,17 +10,19 @@ use super::{HostId, Mesh, Sample, Stage};
 type Two = (HostId, HostId);
 
 /// Each two hosts that may share a link, unless one of them is slow alone.
-pub(super) fn candidates(mesh: &Mesh, estimate: &Estimate, evidence: &OfHosts) -> BTreeSet<Two> {
+pub(super) fn candidates(mesh: &Mesh, estimate: &Estimate, evidence: &OfHosts) -> Vec<Two> {
     let is_slow_alone = |host: HostId| {
         let of = &evidence.hosts[host as usize];
         [of.send, of.receive].iter().any(|one| one[ALONE].log_odds(evidence.by_chance) >= SETTLED)
     };
-    let mut candidates: BTreeSet<_> = twos(&beside_others(mesh, evidence)).collect();
+    let mut candidates: Vec<_> = twos(&beside_others(mesh, evidence)).collect();
     if mesh.design.sample.is_none() {
         let slow = at_once(mesh, estimate, Stage::Survey).into_iter();
         candidates.extend(slow.filter(|(_, of)| is_mostly_slow(of)).map(|(two, _)| two));
     }
     candidates.retain(|(one, other)| !is_slow_alone(*one) && !is_slow_alone(*other));
+    candidates.sort_unstable();
+    candidates.dedup();
     candidates
 }
 
@@ -47,26 +47,31 @@ fn twos(hosts: &[HostId]) -> impl Iterator<Item = Two> {
 
 /// Evidence on each two hosts from the tests in which both sent at the same time, or both received:
 /// slow where both were. On a link of two directions only such tests are in each other's way.
-fn at_once(mesh: &Mesh, estimate: &Estimate, stage: Stage) -> BTreeMap<Two, Evidence> {
-    let mut tests: BTreeMap<(u32, bool), Vec<&Sample>> = BTreeMap::new();
-    for sample in mesh.samples.iter().filter(|sample| sample.stage == stage) {
-        tests.entry((sample.round, sample.is_second)).or_default().push(sample);
-    }
+fn at_once(mesh: &Mesh, estimate: &Estimate, stage: Stage) -> Vec<(Two, Evidence)> {
+    let time = |sample: &&Sample| (sample.round, sample.is_second);
+    let of_stage = |sample: &&Sample| sample.stage == stage;
+    let mut samples: Vec<_> = mesh.samples.iter().filter(of_stage).collect();
+    samples.sort_by_key(time);
     let left = |sample: &Sample| left_without_hosts(mesh, estimate, sample);
-    let mut evidence: BTreeMap<Two, Evidence> = BTreeMap::new();
-    for at_once in tests.into_values() {
+    let mut all = Vec::new();
+    for at_once in samples.chunk_by(|one, other| time(one) == time(other)) {
         for (at, one) in at_once.iter().enumerate() {
             for other in at_once.iter().skip(at + 1) {
                 let both = left(one).max(left(other));
-                let is_lossy = one.is_lossy && other.is_lossy;
+                let mut evidence = Evidence::default();
+                evidence.count(both, one.is_lossy && other.is_lossy, estimate);
                 for (one, other) in [(one.from, other.from), (one.to, other.to)] {
-                    let two = (one.min(other), one.max(other));
-                    evidence.entry(two).or_default().count(both, is_lossy, estimate);
+                    all.push(((one.min(other), one.max(other)), evidence));
                 }
             }
         }
     }
-    evidence
+    all.sort_by_key(|(two, _)| *two);
+    let of_two = |of: &[(Two, Evidence)]| {
+        let sum = of.iter().fold(Evidence::default(), |sum, (_, one)| sum.and(*one));
+        (of[0].0, sum)
+    };
+    all.chunk_by(|one, other| one.0 == other.0).map(of_two).collect()
 }
 
 /// Whether most tests at once are slow: not all are where more than two share a link, since two of
@@ -83,30 +88,31 @@ pub(super) fn groups(
 ) -> Vec<(Vec<HostId>, Evidence)> {
     let candidates = candidates(mesh, estimate, evidence);
     let mut slow = at_once(mesh, estimate, Stage::Together);
-    slow.retain(|two, of| candidates.contains(two) && is_mostly_slow(of));
+    slow.retain(|(two, of)| candidates.contains(two) && is_mostly_slow(of));
     let survey = at_once(mesh, estimate, Stage::Survey);
     let all = |two: Two| {
-        let of = [&slow, &survey].map(|of| of.get(&two).copied().unwrap_or_default());
-        of[0].and(of[1])
+        let both = slow.iter().chain(&survey).filter(|(of, _)| *of == two);
+        both.fold(Evidence::default(), |sum, (_, one)| sum.and(*one))
     };
     let with_evidence = |hosts: Vec<HostId>| {
         let sum = twos(&hosts).map(all).fold(Evidence::default(), Evidence::and);
         (hosts, sum)
     };
-    connected(slow.keys()).into_iter().map(with_evidence).collect()
+    connected(slow.iter().map(|(two, _)| two)).into_iter().map(with_evidence).collect()
 }
 
 /// Hosts that are connected by twos, in groups.
 fn connected<'a>(twos: impl Iterator<Item = &'a Two>) -> Vec<Vec<HostId>> {
-    let mut groups: Vec<BTreeSet<HostId>> = Vec::new();
+    let mut groups: Vec<Vec<HostId>> = Vec::new();
     for (one, other) in twos {
-        let mut joined = BTreeSet::from([*one, *other]);
-        for group in groups.extract_if(.., |group| group.contains(one) || group.contains(other)) {
-            joined.extend(group);
-        }
+        let is_of = |group: &mut Vec<HostId>| group.contains(one) || group.contains(other);
+        let mut joined: Vec<_> = groups.extract_if(.., is_of).flatten().collect();
+        joined.extend([*one, *other]);
+        joined.sort_unstable();
+        joined.dedup();
         groups.push(joined);
     }
-    groups.into_iter().map(|group| group.into_iter().collect()).collect()
+    groups
 }
 
 /// Tests at once that were slow, from which on two hosts may share a link.

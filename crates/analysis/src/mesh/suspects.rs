@@ -1,7 +1,7 @@
 //! Tests of suspects again: alone, which tells a slow host from a shared link, and two at once, which
 //! tells who shares one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::estimate::Estimate;
 use super::evidence::{
@@ -14,7 +14,7 @@ pub(super) fn alone(mesh: &mut Mesh) -> Vec<Vec<Pair>> {
     let estimate = Estimate::of(mesh);
     let evidence = OfHosts::of(mesh, &estimate);
     let twos = sharing::candidates(mesh, &estimate, &evidence);
-    let may_share: BTreeSet<_> = twos.iter().flat_map(|(one, other)| [*one, *other]).collect();
+    let may_share: Vec<_> = twos.iter().flat_map(|(one, other)| [*one, *other]).collect();
     let mut references = References::of(mesh, &evidence, &may_share);
     let is_undecided = |host: &HostId| is_undecided(&evidence, *host, may_share.contains(host));
     let undecided = mesh.live().into_iter().filter(is_undecided);
@@ -43,7 +43,7 @@ pub(super) fn together(mesh: &mut Mesh) -> Vec<Vec<Pair>> {
     let evidence = OfHosts::of(mesh, &estimate);
     let candidates: Vec<_> =
         sharing::candidates(mesh, &estimate, &evidence).into_iter().take(MOST_CANDIDATES).collect();
-    let sharing: BTreeSet<_> = candidates.iter().flat_map(|(one, other)| [*one, *other]).collect();
+    let sharing: Vec<_> = candidates.iter().flat_map(|(one, other)| [*one, *other]).collect();
     let mut references = References::of(mesh, &evidence, &sharing);
     let mut rounds = Vec::new();
     for (one, other) in candidates.repeat(LEAST_ALONE as usize) {
@@ -62,7 +62,7 @@ pub(super) fn together(mesh: &mut Mesh) -> Vec<Vec<Pair>> {
 fn spread(
     pairs: &[Pair],
     topology: Option<&Topology>,
-    apart: &BTreeSet<(HostId, HostId)>,
+    apart: &[(HostId, HostId)],
 ) -> Vec<Vec<Pair>> {
     let at_once = if topology.is_some() { pairs.len() } else { pairs.len().div_ceil(8) };
     let chunks = pairs.chunks(at_once.max(1)).map(<[Pair]>::to_vec);
@@ -76,7 +76,7 @@ struct References {
 }
 
 impl References {
-    fn of(mesh: &mut Mesh, evidence: &OfHosts, may_share: &BTreeSet<HostId>) -> Self {
+    fn of(mesh: &mut Mesh, evidence: &OfHosts, may_share: &[HostId]) -> Self {
         let mut hosts = mesh.live();
         hosts.retain(|host| !evidence.is_suspect(*host));
         mesh.rng.shuffle(&mut hosts);

@@ -82,7 +82,7 @@ impl<'a> Coordinator<'a> {
             without_clock: Vec::new(),
             rates: vec![None; matrix],
             limits: BTreeMap::new(),
-            failures: BTreeMap::new(),
+            failures: Vec::new(),
             links: Links::default(),
             was_interrupted: false,
         };
@@ -421,10 +421,10 @@ impl<'a> Coordinator<'a> {
                 }
             }
         }
-        match &kept.error {
-            None => _ = self.ended.failures.remove(&pair),
-            Some(_) if self.ended.failures.len() >= MOST_FAILURES => {}
-            Some(error) => _ = self.ended.failures.insert(pair, error.clone()),
+        let failures = &mut self.ended.failures;
+        failures.retain(|(of, _)| *of != pair);
+        if let Some(error) = kept.error.as_ref().filter(|_| failures.len() < MOST_FAILURES) {
+            failures.push((pair, error.clone()));
         }
     }
 

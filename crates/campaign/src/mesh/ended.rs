@@ -37,7 +37,7 @@ pub struct Ended {
     /// What verdicts say of each host, by whether it sent, and by rule.
     pub limits: BTreeMap<(HostId, bool, String), Limit>,
     /// Why pairs without a result have none, a few of them.
-    pub failures: BTreeMap<Pair, String>,
+    pub failures: Vec<(Pair, String)>,
     /// What hosts with several addresses have on each link.
     pub links: Links,
     /// Whether a signal ended it.

@@ -1,8 +1,6 @@
 //! Hosts with several addresses: what their links carry at once beside what the first carries alone,
 //! and which link is slow.
 
-use std::collections::BTreeMap;
-
 use analysis::mesh::{HostId, Pair};
 use measurement::mesh::MeshLinks;
 use measurement::{BitRate, MeshReading};
@@ -15,8 +13,8 @@ pub struct Links {
     /// Of each direction of a pair with several links: number of links, rate of the first alone, of all
     /// at once.
     pairs: Vec<(usize, BitRate, BitRate)>,
-    /// Of each host, by link and by whether it sends, the rates while all links were busy.
-    of_hosts: BTreeMap<(usize, HostId, bool), Vec<BitRate>>,
+    /// Link, host, whether it sends, and the rate while all links were busy.
+    of_hosts: Vec<(usize, HostId, bool, BitRate)>,
 }
 
 impl Links {
@@ -30,9 +28,7 @@ impl Links {
                 self.pairs.push((reading.links.len(), first, reading.rate));
             }
             for (link, rate) in reading.links.iter().enumerate() {
-                for (host, sends) in [(from, true), (to, false)] {
-                    self.of_hosts.entry((link, host, sends)).or_default().push(*rate);
-                }
+                self.of_hosts.extend([(link, from, true, *rate), (link, to, false, *rate)]);
             }
         }
     }
@@ -51,11 +47,14 @@ impl Links {
     /// Links of a host that have less than those of the other hosts.
     pub(super) fn slow(&self, hosts: &[MeshHost], host: HostId) -> Vec<String> {
         let of_link = |link: usize, address: &String, sends: bool| {
-            let own = median(self.of_hosts.get(&(link, host, sends))?.iter().copied())?;
-            let is_other =
-                |(of, id, way): &(usize, HostId, bool)| *of == link && *id != host && *way == sends;
-            let others = self.of_hosts.iter().filter(|(key, _)| is_other(key));
-            let others = median(others.flat_map(|(_, rates)| rates.iter().copied()))?;
+            let of = |own: bool| {
+                let all = self.of_hosts.iter();
+                let counts = all.filter(|(of, id, way, _)| {
+                    *of == link && *way == sends && (*id == host) == own
+                });
+                median(counts.map(|(.., rate)| *rate))
+            };
+            let (own, others) = (of(true)?, of(false)?);
             let is_slow = own.bits_per_second() as f64 <= SLOW * others.bits_per_second() as f64;
             let (name, way) =
                 (&hosts[host as usize].name, if sends { "sends" } else { "receives" });
