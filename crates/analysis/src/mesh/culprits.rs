@@ -86,7 +86,7 @@ pub(super) fn find(mesh: &Mesh) -> Findings {
     culprits.extend(shared(mesh, &estimate, &evidence));
     culprits.extend(above_hosts(mesh, &estimate, &evidence));
     let cost = |culprit: &Culprit| (1.0 - culprit.ratio) * f64::from(culprit.slow);
-    culprits.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
+    culprits.sort_unstable_by(|one, other| cost(other).total_cmp(&cost(one)));
     let loaded = mesh.samples.iter().filter(|sample| sample.stage == Stage::Load);
     let mut loaded: Vec<_> = loaded.map(|sample| f64::from(sample.log_rate)).collect();
     let (bisection, bisection_pairs) = bisection(mesh);

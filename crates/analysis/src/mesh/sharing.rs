@@ -51,7 +51,7 @@ fn at_once(mesh: &Mesh, estimate: &Estimate, stage: Stage) -> Vec<(Two, Evidence
     let time = |sample: &&Sample| (sample.round, sample.is_second);
     let of_stage = |sample: &&Sample| sample.stage == stage;
     let mut samples: Vec<_> = mesh.samples.iter().filter(of_stage).collect();
-    samples.sort_by_key(time);
+    samples.sort_unstable_by_key(time);
     let left = |sample: &Sample| left_without_hosts(mesh, estimate, sample);
     let mut all = Vec::new();
     for at_once in samples.chunk_by(|one, other| time(one) == time(other)) {
@@ -66,7 +66,7 @@ fn at_once(mesh: &Mesh, estimate: &Estimate, stage: Stage) -> Vec<(Two, Evidence
             }
         }
     }
-    all.sort_by_key(|(two, _)| *two);
+    all.sort_unstable_by_key(|(two, _)| *two);
     let of_two = |of: &[(Two, Evidence)]| {
         let sum = of.iter().fold(Evidence::default(), |sum, (_, one)| sum.and(*one));
         (of[0].0, sum)

@@ -1,6 +1,6 @@
 //! Runs the rounds of a mesh on agents ([`Coordinator`]).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use analysis::mesh::{Design, HostId, Mesh, Pair, PairResult, Reading, Round, Stage};
@@ -81,7 +81,7 @@ impl<'a> Coordinator<'a> {
             skew: Duration::ZERO,
             without_clock: Vec::new(),
             rates: vec![None; matrix],
-            limits: BTreeMap::new(),
+            limits: Vec::new(),
             failures: Vec::new(),
             links: Links::default(),
             was_interrupted: false,
@@ -446,9 +446,14 @@ impl<'a> Coordinator<'a> {
             Some(name) if *name == kept.b => pair.b,
             _ => return,
         };
-        let key = (host, host == from, limit.rule.clone());
-        let new = || Limit { count: 0, slowest: rate, text: limit.text.clone() };
-        let known = self.ended.limits.entry(key).or_insert_with(new);
+        let of = (host, host == from, limit.rule.clone());
+        let limits = &mut self.ended.limits;
+        let place = limits.binary_search_by(|known| known.of.cmp(&of)).unwrap_or_else(|place| {
+            let new = Limit { of, count: 0, slowest: rate, text: limit.text.clone() };
+            limits.insert(place, new);
+            place
+        });
+        let known = &mut limits[place];
         known.count += 1;
         if rate < known.slowest {
             known.slowest = rate;

@@ -1,6 +1,5 @@
 //! What a mesh leaves when it has ended.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use analysis::mesh::{HostId, Mesh, Pair};
@@ -11,6 +10,8 @@ use super::Links;
 /// What verdicts by one rule say of a host.
 #[derive(Clone, Debug)]
 pub struct Limit {
+    /// The host, whether it sent, and the rule.
+    pub of: (HostId, bool, String),
     /// In how many tests.
     pub count: u32,
     /// The rate of the slowest of these.
@@ -34,8 +35,8 @@ pub struct Ended {
     pub without_clock: Vec<HostId>,
     /// Rates of the survey of few hosts: that from host `i` to host `j` of `n` is number `i * n + j`.
     pub rates: Vec<Option<BitRate>>,
-    /// What verdicts say of each host, by whether it sent, and by rule.
-    pub limits: BTreeMap<(HostId, bool, String), Limit>,
+    /// What verdicts say of hosts: in the order of host, whether it sent, and rule.
+    pub limits: Vec<Limit>,
     /// Why pairs without a result have none, a few of them.
     pub failures: Vec<(Pair, String)>,
     /// What hosts with several addresses have on each link.

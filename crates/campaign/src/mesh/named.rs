@@ -158,13 +158,15 @@ fn evidence(hosts: &[MeshHost], ended: &Ended, culprit: &Culprit, of: &[HostId])
         Part::Path(from, _) => sends == (host == *from),
         _ => true,
     };
-    let is_said = |((host, sends, _), limit): &(&(HostId, bool, String), &Limit)| {
+    let is_said = |limit: &&Limit| {
+        let (host, sends, _) = &limit.of;
         let is_slow = (limit.slowest.bits_per_second() as f64) < SLOW * typical;
         of.contains(host) && counts(*host, *sends) && is_slow
     };
     let mut said: Vec<_> = ended.limits.iter().filter(is_said).collect();
-    said.sort_by_key(|(_, limit)| std::cmp::Reverse(limit.count));
-    let shown = said.into_iter().map(|((host, _, rule), limit)| {
+    said.sort_unstable_by_key(|limit| std::cmp::Reverse(limit.count));
+    let shown = said.into_iter().map(|limit| {
+        let (host, _, rule) = &limit.of;
         let name = &hosts[*host as usize].name;
         let times = measurement::units::counted(u64::from(limit.count), "test");
         format!("{name}: {} ({rule}, {times})", limit.text)

@@ -97,7 +97,7 @@ impl RoundTripStatistics {
     /// The single round trips that were kept, in the order of their sending times.
     pub fn probes(&self) -> Vec<Probe> {
         let mut probes = self.probes.read();
-        probes.sort_by_key(|probe| probe.sent);
+        probes.sort_unstable_by_key(|probe| probe.sent);
         probes
     }
 }

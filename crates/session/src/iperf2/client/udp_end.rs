@@ -66,7 +66,7 @@ pub(super) fn end(
             break;
         }
     }
-    reports.sort_by_key(|report| report.id);
+    reports.sort_unstable_by_key(|report| report.id);
     reports
 }
 
