@@ -299,8 +299,8 @@ fn starting(rest: &str) -> Option<Detail<'_>> {
 fn cpu(rest: &str) -> Option<[f64; 6]> {
     let mut found = [0.0; 6];
     let mut parts = rest.split('%').map(|part| {
-        let from = part.rfind(|letter: char| !letter.is_ascii_digit() && letter != '.');
-        part[from.map_or(0, |at| at + 1)..].parse::<f64>().ok()
+        let mut words = part.rsplit(|letter: char| !letter.is_ascii_digit() && letter != '.');
+        words.next()?.parse::<f64>().ok()
     });
     for place in &mut found {
         *place = parts.next()??;
@@ -384,6 +384,13 @@ const KNOWN_BEGINS: [&str; 6] =
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_of_a_cpu_are_read_and_letters_of_several_bytes_do_no_harm() {
+        let line = "local/sender 0.2% (0.0%u/0.2%s), remote/receiver 0.1% (0.0%u/0.1%s)";
+        assert_eq!(cpu(line), Some([0.2, 0.0, 0.2, 0.1, 0.0, 0.1]));
+        assert_eq!(cpu("po\u{fffd}4944%, \u{fffd}%"), None);
+    }
 
     #[test]
     fn statements_are_found_behind_what_stands_before_them() {
