@@ -20,7 +20,7 @@ impl Evidence {
         one[SURVEY].and(one[ALONE])
     }
 
-    /// That of so many tests.
+    /// Evidence of so many slow and fine tests, of whose rates nothing is known.
     pub(super) fn counted(slow: u32, fine: u32) -> Self {
         Self { slow, fine, ..Self::default() }
     }

@@ -46,7 +46,8 @@ pub(super) fn find(mesh: &Mesh) -> Vec<Loss> {
     [(sent, true), (received, false)].into_iter().flat_map(of_way).collect()
 }
 
-/// Of tests with loss and all tests of a host, when those of the others are `others`.
+/// The probability that a host with `lossy` of `tests` is no chance; `others`: tests with loss and all
+/// tests of the other hosts.
 fn confidence((lossy, tests): (u32, u32), others: (u32, u32), candidates: usize) -> f64 {
     let by_chance = f64::from(others.0) / f64::from(others.1.max(1));
     Evidence::counted(lossy, tests - lossy)

@@ -100,7 +100,8 @@ pub(super) fn split(pairs: Vec<Pair>, topology: Option<&Topology>) -> Vec<Vec<Pa
     split_apart(pairs, topology, &[])
 }
 
-/// The same, with none of these two hosts each in one round, unless they are a pair.
+/// Splits rounds as [`split`] does, and so that of each two hosts in `apart` one rests while the other
+/// is in a test, unless they are a pair.
 pub(super) fn split_apart(
     pairs: Vec<Pair>,
     topology: Option<&Topology>,

@@ -7,7 +7,7 @@ use measurement::BitRate;
 
 use super::Links;
 
-/// What verdicts by one rule say of a host.
+/// Verdicts by one rule on the tests of a host in one direction.
 #[derive(Clone, Debug)]
 pub struct Limit {
     /// The host, whether it sent, and the rule.
@@ -16,7 +16,7 @@ pub struct Limit {
     pub count: u32,
     /// The rate of the slowest of these.
     pub slowest: BitRate,
-    /// What that of the slowest said.
+    /// The sentence of the verdict on the slowest test.
     pub text: String,
 }
 
@@ -35,11 +35,11 @@ pub struct Ended {
     pub without_clock: Vec<HostId>,
     /// Rates of the survey of few hosts: that from host `i` to host `j` of `n` is number `i * n + j`.
     pub rates: Vec<Option<BitRate>>,
-    /// What verdicts say of hosts: in the order of host, whether it sent, and rule.
+    /// Verdicts that name a host, in the order of host, whether it sent, and rule.
     pub limits: Vec<Limit>,
     /// Why pairs without a result have none, a few of them.
     pub failures: Vec<(Pair, String)>,
-    /// What hosts with several addresses have on each link.
+    /// Rates by link, of hosts with several addresses.
     pub links: Links,
     /// Whether a signal ended it.
     pub was_interrupted: bool,

@@ -10,8 +10,8 @@ use super::MeshHost;
 /// Rates of the survey by link.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
-    /// Of each direction of a pair with several links: number of links, rate of the first alone, of all
-    /// at once.
+    /// Number of links, rate of the first alone, and rate of all at once, for each direction of a pair
+    /// with several links.
     pairs: Vec<(usize, BitRate, BitRate)>,
     /// Link, host, whether it sends, and the rate while all links were busy.
     of_hosts: Vec<(usize, HostId, bool, BitRate)>,
@@ -33,7 +33,7 @@ impl Links {
         }
     }
 
-    /// What most pairs have; none: no pair has several links.
+    /// The median rates of the pairs with most links; none: no pair has several.
     pub(super) fn typical(&self) -> Option<MeshLinks> {
         let links = self.pairs.iter().map(|(links, ..)| *links).max()?;
         let of_most = || self.pairs.iter().filter(|(of, ..)| *of == links);
@@ -73,8 +73,8 @@ fn median(rates: impl Iterator<Item = BitRate>) -> Option<BitRate> {
     (!rates.is_empty()).then(|| *rates.select_nth_unstable(middle).1)
 }
 
-/// Share of the rate of others from which on down a link is slow.
-const SLOW: f64 = 0.86;
+/// Share of the rate of others from which on down a link or a test is slow.
+pub(super) const SLOW: f64 = 0.86;
 
 #[cfg(test)]
 mod tests {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use analysis::mesh::{Culprit, HostId, Loss, Part, Stage, Topology};
 use measurement::mesh::{MeshFailure, MeshLoss, MeshMissing};
 use measurement::record::RunError;
-use measurement::{MeshCulprit, MeshPart, MeshRate, MeshRecord, MeshStage};
+use measurement::{BitRate, MeshCulprit, MeshPart, MeshRate, MeshRecord, MeshStage};
 
+use super::links::SLOW;
 use super::{Ended, Limit, MeshHost};
 
 /// As records have it.
@@ -29,7 +30,10 @@ pub fn record(
 ) -> MeshRecord {
     let findings = ended.mesh.findings();
     let name = |host: &HostId| hosts[*host as usize].name.clone();
-    let culprits = findings.culprits.iter().map(|culprit| named(hosts, topology, ended, culprit));
+    let culprits = findings
+        .culprits
+        .iter()
+        .map(|culprit| named(hosts, topology, (ended, findings.typical), culprit));
     let failures = ended.failures.iter().map(|(pair, error)| MeshFailure {
         a: name(&pair.a),
         b: name(&pair.b),
@@ -77,7 +81,7 @@ fn rates(hosts: &[MeshHost], ended: &Ended) -> Vec<MeshRate> {
 fn named(
     hosts: &[MeshHost],
     topology: Option<&Topology>,
-    ended: &Ended,
+    (ended, typical): (&Ended, BitRate),
     culprit: &Culprit,
 ) -> MeshCulprit {
     let name = |host: HostId| hosts[host as usize].name.clone();
@@ -116,7 +120,7 @@ fn named(
         slow: culprit.slow,
         tests: culprit.tests,
         lossy: culprit.lossy,
-        evidence: evidence(hosts, ended, culprit, &of),
+        evidence: evidence(hosts, (ended, typical), culprit, &of),
     }
 }
 
@@ -149,9 +153,15 @@ fn of_receiver(is_lossy: bool) -> String {
     }
 }
 
-/// What the links of these hosts and the verdicts on their slow tests say of them.
-fn evidence(hosts: &[MeshHost], ended: &Ended, culprit: &Culprit, of: &[HostId]) -> Vec<String> {
-    let typical = ended.mesh.findings().typical.bits_per_second() as f64;
+/// Evidence on a culprit, which is of the hosts `of`: their slow links, and the verdicts on their slow
+/// tests.
+fn evidence(
+    hosts: &[MeshHost],
+    (ended, typical): (&Ended, BitRate),
+    culprit: &Culprit,
+    of: &[HostId],
+) -> Vec<String> {
+    let typical = typical.bits_per_second() as f64;
     let counts = |host: HostId, sends: bool| match &culprit.part {
         Part::Sender(_) => sends,
         Part::Receiver(_) => !sends,
@@ -178,8 +188,6 @@ fn evidence(hosts: &[MeshHost], ended: &Ended, culprit: &Culprit, of: &[HostId])
     all
 }
 
-/// Share of the typical rate below which a test is slow.
-const SLOW: f64 = 0.86;
 const PATH: &str = "slow, while both hosts are fine with all others: the path between these two";
 const SHARED: &str = "slow only while both are tested, fine alone: they share a link or a port";
 const UPLINK: &str = "its hosts are fine among themselves, slow to others: its uplink";

@@ -106,7 +106,7 @@ fn is_this(machine: &str) -> bool {
     }
 }
 
-/// What the host says next, without what its login prints.
+/// The next line of the script on the host: lines that its login prints are left out.
 fn said(answers: &mut dyn Read) -> io::Result<String> {
     for _ in 0..MOST_LINES {
         if let Some(said) = line(answers)?.strip_prefix(MARK) {

@@ -43,6 +43,8 @@ impl Listener {
         let address = session::resolve_ip(host, request.family)
             .map_err(|error| format!("cannot resolve {host}: {error}"))?;
         let prefix = address.to_string().parse().map_err(|error| format!("{address}: {error}"))?;
+        // This end sends by itself.
+        options.session.connects_back = false;
         options.access = AccessList { allow: vec![prefix], ..AccessList::default() };
         let server = Server::bind(options)
             .map_err(|error| format!("{error}; -L chooses the port for what the server sends"))?;
@@ -57,7 +59,7 @@ impl Listener {
         Ok(Self { ended, asked: ConnectBack { port, at_once: dual == Dual::AtOnce } })
     }
 
-    /// What the server is told.
+    /// Port and time of the connections that the server is asked for.
     pub(super) const fn asked(&self) -> ConnectBack {
         self.asked
     }
@@ -86,7 +88,7 @@ impl Listener {
                     let port = self.asked.port;
                     return words::fail(&format!(
                         "the server did not send: it cannot reach TCP port {port} of this host, or \
-                         does not know -d and -r"
+                         does not do that (linerate serve: --connect-back)"
                     ));
                 }
             }

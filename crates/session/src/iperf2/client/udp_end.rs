@@ -22,8 +22,8 @@ struct Flow {
     socket: Arc<UdpSocket>,
     /// Number of the datagram that would be sent next.
     next: u64,
-    /// What the server said before the end.
-    said: Option<Vec<u8>>,
+    /// The datagram by which the server answered the first one; empty: it did not.
+    said: Vec<u8>,
 }
 
 /// Ends the flows of `streams` on which `sent` was sent; the reports that came.
@@ -40,8 +40,7 @@ pub(super) fn end(
         let now = around.clock.now();
         for flow in &mut flows {
             header.write_end(now, flow.next, &mut datagram);
-            flow.said = flow.answer().or_else(|| flow.said.take());
-            end_for_old_server(flow.said.as_deref().unwrap_or_default(), &mut datagram);
+            end_for_old_server(&flow.said, &mut datagram);
             // One that cannot be sent is not answered.
             _ = flow.socket.send(&datagram);
             flow.next += 1;
@@ -72,7 +71,10 @@ pub(super) fn end(
 
 fn flow((one, sent): (&Opened, &Sent)) -> Option<Flow> {
     let StreamSocket::Udp { socket } = &one.socket else { return None };
-    Some(Flow { id: one.id, socket: Arc::clone(socket), next: sent.datagrams + 1, said: None })
+    let mut flow =
+        Flow { id: one.id, socket: Arc::clone(socket), next: sent.datagrams + 1, said: Vec::new() };
+    flow.said = flow.answer().unwrap_or_default();
+    Some(flow)
 }
 
 impl Flow {

@@ -18,8 +18,8 @@ use crate::server::test_class::TestClass;
 use crate::spec::RunSpec;
 
 impl Acceptor {
-    /// Receives what an iperf2 client sends, and sends what it asks for, on a thread of its own. iperf2 has no word for a
-    /// refusal: the connection is closed.
+    /// Receives what an iperf2 client sends, and sends what it asks for, on a thread of its own. iperf2
+    /// has no word for a refusal: the connection is closed.
     pub(super) fn take_iperf2(&mut self, socket: TcpStream, opening: Opening, from: SocketAddr) {
         if let Err(why) = self.admit_iperf2(socket, opening, from) {
             self.refuse(from, why);
