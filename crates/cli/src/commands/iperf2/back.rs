@@ -1,19 +1,18 @@
 //! The server's part of a test in both directions (`-d`, `-r`): it connects to this host and sends.
 
-use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use linux::clock;
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
-use measurement::{End, Peer, TestPlan};
+use measurement::{End, TestPlan};
 use session::Server;
 use session::client::{ConnectBack, Request};
-use session::server::{AccessList, Log, Refusal, Served};
+use session::server::{AccessList, Log};
 
 use super::arguments::{Arguments, Dual};
 use super::server::{Iperf2Log, options};
@@ -49,10 +48,7 @@ impl Listener {
         let server = Server::bind(options)
             .map_err(|error| format!("{error}; -L chooses the port for what the server sends"))?;
         let (said, ended) = mpsc::channel();
-        let log = Arc::new(Announced {
-            log: Iperf2Log::new(arguments, arguments.streams.into()),
-            ended: Mutex::new(said),
-        });
+        let log = Arc::new(Iperf2Log::new(arguments, arguments.streams.into(), Some(said)));
         let run = move || server.run(log as Arc<dyn Log>, None);
         let thread = thread::Builder::new().spawn(run);
         thread.map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -94,33 +90,6 @@ impl Listener {
             }
         }
         code
-    }
-}
-
-/// Prints tests, and says that they have ended.
-struct Announced {
-    log: Iperf2Log,
-    ended: Mutex<Sender<Ending>>,
-}
-
-impl Log for Announced {
-    fn listening(&self, address: SocketAddr) {
-        self.log.listening(address);
-    }
-
-    fn began(&self, peer: &Peer, plan: &TestPlan) {
-        self.log.began(peer, plan);
-    }
-
-    fn ended(&self, served: &Served) {
-        self.log.ended(served);
-        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody waits any more.
-        _ = ended.send(served.ending.clone());
-    }
-
-    fn refused(&self, client: SocketAddr, why: Refusal) {
-        self.log.refused(client, why);
     }
 }
 

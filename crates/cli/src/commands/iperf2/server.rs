@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use linux::event::StopSignals;
@@ -31,7 +32,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Ok(interrupts) => interrupts,
         Err(error) => return words::fail(&format!("cannot handle signals: {error}")),
     };
-    let log = Arc::new(Iperf2Log::new(arguments, 0));
+    let log = Arc::new(Iperf2Log::new(arguments, 0, None));
     let options = options(arguments, arguments.port, bind, device);
     let served =
         Server::bind(options).and_then(|server| server.run(log as Arc<dyn Log>, Some(&interrupts)));
@@ -80,12 +81,15 @@ pub(super) struct Iperf2Log {
     arguments: Arguments,
     /// Streams that were printed.
     streams: AtomicU64,
+    /// Hears how each test ended.
+    ended: Option<Mutex<Sender<Ending>>>,
 }
 
 impl Iperf2Log {
-    /// After `streams` that were printed.
-    pub(super) fn new(arguments: &Arguments, streams: u64) -> Self {
-        Self { arguments: arguments.clone(), streams: AtomicU64::new(streams) }
+    /// A log that has printed so many `streams` before.
+    pub(super) fn new(arguments: &Arguments, streams: u64, ended: Option<Sender<Ending>>) -> Self {
+        let (arguments, streams) = (arguments.clone(), AtomicU64::new(streams));
+        Self { arguments, streams, ended: ended.map(Mutex::new) }
     }
 }
 
@@ -117,6 +121,11 @@ impl Log for Iperf2Log {
         }
         if let Ending::Failed { error } = &served.ending {
             words::complain(&format!("the test with {}: {error}", served.peer.address));
+        }
+        if let Some(ended) = &self.ended {
+            let ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+            // Nobody may wait any more.
+            _ = ended.send(served.ending.clone());
         }
     }
 
