@@ -42,13 +42,14 @@ impl Contents {
 /// Builds it with symbols.
 pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) -> Result<PathBuf> {
     let mut build = command::cargo(["rustc", "--package", "linerate", "--profile", PROFILE]);
+    build.arg("--target-dir").arg(targets(workspace, contents));
     build.args(contents.features()).args(["--target", target.triple, "--"]);
     build.args(link_arguments(workspace)?);
     build.args(SMALLER);
     build.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace, target)?.join("\x1f"));
     set_compiler(&mut build, target);
     command::run(build.current_dir(&workspace.root))?;
-    Ok(folder(workspace, target).join("linerate"))
+    Ok(folder(workspace, target, contents).join("linerate"))
 }
 
 /// Builds it as tests are built, so that it panics where a number overflows, and without what is
@@ -87,8 +88,16 @@ pub(super) fn strip(target: &Target, with_symbols: &Path, binary: &Path) -> Resu
 }
 
 /// Where cargo puts it.
-pub(super) fn folder(workspace: &Workspace, target: &Target) -> PathBuf {
-    workspace.target.join(target.triple).join(PROFILE)
+pub(super) fn folder(workspace: &Workspace, target: &Target, contents: Contents) -> PathBuf {
+    targets(workspace, contents).join(target.triple).join(PROFILE)
+}
+
+/// The target folder of cargo, which it locks: files of the two contents are built at the same time.
+fn targets(workspace: &Workspace, contents: Contents) -> PathBuf {
+    match contents {
+        Contents::Whole => workspace.target.clone(),
+        Contents::Board => workspace.target.join("small"),
+    }
 }
 
 /// Of every crate: names of symbols that tell what a generic function is for, and no path of this
