@@ -53,6 +53,8 @@ pub struct RequesterConfig {
     pub statistics: Arc<RoundTripStatistics>,
     /// Time after which a response over UDP counts as lost.
     pub patience: Duration,
+    /// Each request over a TCP connection that stays open; none: bytes of the payload.
+    pub message: Option<Arc<[u8]>>,
 }
 
 /// Makes a stream that sends requests, as `config` describes them, over a connected socket and

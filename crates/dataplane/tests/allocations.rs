@@ -191,7 +191,7 @@ fn those_that_call_and_are_called_allocate_nothing() {
 
 fn config(exchange: Exchange) -> impl FnOnce(Arc<Counters>) -> RequesterConfig {
     let (statistics, patience) = (Arc::new(RoundTripStatistics::new(0)), Duration::from_secs(1));
-    move |counters| RequesterConfig { exchange, counters, statistics, patience }
+    move |counters| RequesterConfig { exchange, counters, statistics, patience, message: None }
 }
 
 /// A sender and its receiver, both probed.

@@ -37,6 +37,7 @@ impl Pair {
             counters,
             statistics: Arc::clone(&statistics),
             patience: Duration::from_millis(50),
+            message: None,
         };
         let pool = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random)
             .workers(2)
@@ -128,8 +129,13 @@ fn what_is_not_answered_is_lost_and_the_next_one_goes() {
     let pool = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random)
         .stream(true, |counters| {
             let statistics = Arc::clone(&statistics);
-            let asking =
-                RequesterConfig { exchange: exchange(64, 64), counters, statistics, patience };
+            let asking = RequesterConfig {
+                exchange: exchange(64, 64),
+                counters,
+                statistics,
+                patience,
+                message: None,
+            };
             requester(Link::Udp(near), asking).expect("asks")
         })
         .start();
@@ -156,6 +162,7 @@ fn a_response_that_nobody_asked_for_is_not_one() {
                 counters,
                 statistics: Arc::clone(&statistics),
                 patience: Duration::from_secs(60),
+                message: None,
             };
             requester(Link::Udp(near), asking).expect("asks")
         })
@@ -204,7 +211,8 @@ fn each_call_has_a_connection_of_its_own() {
             setup = setup
                 .stream(true, |counters| {
                     let patience = Duration::from_secs(1);
-                    let asking = RequesterConfig { exchange, counters, statistics, patience };
+                    let asking =
+                        RequesterConfig { exchange, counters, statistics, patience, message: None };
                     connect_requester((to, TcpOptions::default()), near, asking)
                 })
                 .stream(false, |counters| accept_responder(listener, &far, exchange, counters));
@@ -236,6 +244,7 @@ fn a_caller_that_is_silent_holds_up_nobody() {
                 counters,
                 statistics,
                 patience: Duration::from_secs(1),
+                message: None,
             };
             connect_requester((to, TcpOptions::default()), near, asking)
         })

@@ -56,8 +56,12 @@ pub fn utc_rfc3339() -> String {
 
 /// Milliseconds since the Unix epoch (`CLOCK_REALTIME`, clock_gettime(2)).
 pub fn realtime_millis() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    u64::try_from(realtime().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Time since the Unix epoch (`CLOCK_REALTIME`, clock_gettime(2)); zero before it.
+pub fn realtime() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// The current local time, formatted by strftime(3) with `format`. The result is empty if

@@ -4,6 +4,7 @@
 //! No RFC describes it; `docs/protocol/iperf2.md` does, and comments here quote its clauses.
 
 mod back;
+mod bounce;
 mod client_header;
 mod flow;
 mod opening;
@@ -12,6 +13,7 @@ mod sequence;
 mod server_version;
 
 pub use back::{Back, BackWay};
+pub use bounce::Bounce;
 pub use client_header::{ClientHeader, HeaderAmount, HeaderWay};
 pub use flow::{Flow, FlowEvent};
 pub use opening::{Asks, Opening, Settings};

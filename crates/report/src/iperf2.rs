@@ -9,8 +9,9 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 
 use measurement::record::PeerStream;
-use measurement::{ByteSize, Course, StreamRecord, TestPlan, Transport};
+use measurement::{ByteSize, Course, Direction, RoundTrips, StreamRecord, TestPlan, Transport};
 
+mod bounce;
 mod carried;
 mod rows;
 
@@ -59,10 +60,18 @@ impl Text {
         }
         let transport = plan.transport;
         let mut out = format!("{RULE}Client connecting to {host}, {transport} port {port}\n");
+        if let Some(exchange) = plan.exchange {
+            let length = exchange.request.bytes();
+            _ = writeln!(out, "Bounce-back test (size= {length} Byte)");
+        }
         out += &streams.first().map_or_else(String::new, |first| settings(plan, first));
         out += RULE;
-        for (number, stream) in (1..).zip(streams) {
-            let way = if stream.sender { "" } else { " (reverse)" };
+        for (number, stream) in (1..=plan.streams).zip(streams) {
+            let way = match (plan.direction, stream.sender) {
+                (Direction::Both, _) => " (full-duplex)",
+                (_, true) => "",
+                (_, false) => " (reverse)",
+            };
             if let (Some(local), Some(peer)) = (stream.local, stream.peer) {
                 let (local, peer) = (at(local), at(peer));
                 _ = writeln!(out, "[{number:3}] local {local} connected with {peer}{way}");
@@ -95,6 +104,17 @@ impl Text {
                 &report.map_or_else(String::new, |report| self.report(index, stream, report, date));
         }
         out
+    }
+
+    /// The row of the whole test with the round trips of its requests.
+    pub fn round_trips(&mut self, course: &Course<'_>, trips: &RoundTrips, date: &str) -> String {
+        let rows = totals(course);
+        if self.form == Form::Csv {
+            return self.rows(&rows, date);
+        }
+        let Some(row) = rows.last() else { return String::new() };
+        let text = row.text(self.unit);
+        format!("{HEADER}{}\n{}{}\n", bounce::COLUMNS, text.trim_end(), bounce::columns(trips))
     }
 
     fn report(

@@ -13,7 +13,7 @@ use crate::observer::Observer;
 /// The port on which iperf2 servers listen by default.
 pub use protocol::iperf2::DEFAULT_PORT as IPERF2_PORT;
 
-pub use crate::iperf2::client::ConnectBack;
+pub use crate::iperf2::client::{ConnectBack, Iperf2Options};
 pub use crate::request::{Batching, ClientOptions, DatagramDefault, Request, Watching};
 
 /// Runs one test as a client and reports its events to `observer`. A signal of `interrupts` ends it
@@ -30,16 +30,16 @@ pub fn run(
 }
 
 /// Runs one test as a client of an iperf2 server, as [`run`] does with servers of iperf3 and linerate.
-/// Of directions TCP has one at a time, UDP only that to the server. With `back` a server is asked to
-/// connect to this host, too, and to send: who listens there is not its concern.
+/// UDP has only the direction to the server. If a server is asked to connect to this host, who listens
+/// there is not its concern.
 ///
 /// # Errors
 /// The reason for which the test could not start, see [`SessionError`].
 pub fn run_iperf2(
     request: &Request,
-    back: Option<ConnectBack>,
+    options: Iperf2Options,
     observer: &mut dyn Observer,
     interrupts: Option<&StopSignals>,
 ) -> Result<TestRecord, SessionError> {
-    crate::iperf2::client::run(request, back, observer, interrupts, Arc::new(SystemClock))
+    crate::iperf2::client::run(request, options, observer, interrupts, Arc::new(SystemClock))
 }

@@ -31,6 +31,8 @@ pub(crate) struct Setting {
     pub(crate) file: Option<PathBuf>,
     /// Where requests with a connection each go, or come.
     pub(crate) calls: Option<Calls>,
+    /// Each request; none: bytes of the payload.
+    pub(crate) message: Option<Arc<[u8]>>,
     /// Which interfaces are sampled meanwhile; none: this host is not sampled.
     pub(crate) sampled: Option<Interest>,
     /// From where the CPUs are sampled then; none: they are not.

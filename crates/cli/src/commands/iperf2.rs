@@ -7,6 +7,7 @@ use std::process::ExitCode;
 mod arguments;
 mod back;
 mod client;
+mod getopt;
 mod plan;
 mod server;
 mod values;

@@ -79,8 +79,24 @@ fn a_server_connects_to_an_iperf2_client_where_it_may() {
     let server = Server::start();
     _ = iperf2(&server, &options);
     server.line_with("it asks this server to connect to it (--connect-back)");
-    _ = iperf2(&server, "-t 1 --bounceback");
-    server.line_with("what it asked for cannot be read or done");
+}
+
+#[test]
+fn requests_of_an_iperf2_client_are_answered() {
+    let server = Server::start();
+    let Some(answered) = iperf2(&server, "-t 1 --bounceback --bounceback-hold 2 -l 1K") else {
+        return;
+    };
+    assert_eq!(answered.code, Some(0), "{answered:?}");
+    assert!(answered.stdout.contains("    10=2."), "{answered:?}");
+    let line = server.line_with("iperf2, TCP both ways, 1 stream");
+    assert!(line.contains("send 10") && line.contains("receive 10"), "{line}");
+    assert!(line.ends_with(": done"), "{line}");
+    // Its own connections are tests of their own.
+    _ = iperf2(&server, "-t 1 --bounceback -P 2");
+    for _ in 0..2 {
+        assert!(server.line_with("iperf2, TCP both ways, 1 stream").ends_with(": done"));
+    }
 }
 
 #[test]

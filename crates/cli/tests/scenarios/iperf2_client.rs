@@ -52,6 +52,41 @@ fn an_iperf2_server_sends_in_reverse() {
 }
 
 #[test]
+fn an_iperf2_server_sends_and_receives_over_one_connection() {
+    let Some((_server, port)) = iperf2_server("-i 1") else { return };
+    let both = iperf(port, "--full-duplex -t 1 -b 20M -P 2");
+    assert_eq!(both.code, Some(0), "{both:?}");
+    both.assert_prints(&["(full-duplex)", "[  1]", "[  2]", "[ *1]", "[ *2]", "[SUM]"]);
+    assert!(!both.stdout.contains(" 0.00 Bytes"), "{both:?}");
+    let own = Server::start();
+    let both = iperf(own.address.port(), "--full-duplex -t 1 -b 20M");
+    assert_eq!(both.code, Some(0), "{both:?}");
+    let line = own.line_with("iperf2, TCP both ways, 1 stream");
+    assert!(line.contains("send 2.") && line.contains("receive 2."), "{line}");
+}
+
+#[test]
+fn an_iperf2_server_answers_requests() {
+    let Some((_server, port)) = iperf2_server("-i 1") else { return };
+    let own = Server::start();
+    for port in [port, own.address.port()] {
+        let answered = iperf(port, "--bounceback=20 --bounceback-hold 2 -t 1");
+        assert_eq!(answered.code, Some(0), "{answered:?}");
+        answered.assert_prints(&["Bounce-back test (size= 100 Byte)", "BB cnt=avg/min/max/stdev"]);
+        let row = answered.stdout.lines().last().unwrap_or_default();
+        let numbers = row.split(['=', '/', ' ']).filter(|word| !word.is_empty());
+        let numbers: Vec<f64> = numbers.filter_map(|word| word.parse().ok()).collect();
+        let [.., count, mean, least, most, _deviation, _rate] = numbers[..] else {
+            panic!("{row}")
+        };
+        assert!((15.0..=21.0).contains(&count), "{row}");
+        assert!(2.0 <= least && least <= mean && mean <= most, "{row}");
+    }
+    let line = own.line_with("iperf2, TCP both ways, 1 stream");
+    assert!(line.ends_with(": done"), "{line}");
+}
+
+#[test]
 fn an_iperf2_server_connects_back_and_sends() {
     let Some((server, port)) = iperf2_server("-y C") else { return };
     let own = free_port();

@@ -32,12 +32,15 @@ pub(super) struct TcpRequester {
     count: StreamCounters,
     published: Arc<Counters>,
     statistics: Arc<RoundTripStatistics>,
+    /// Each request; none: bytes of the payload.
+    message: Option<Arc<[u8]>>,
 }
 
 impl TcpRequester {
     pub(super) fn new(socket: Arc<TcpStream>, config: RequesterConfig) -> io::Result<Self> {
         socket.set_nodelay(true)?;
-        let parameters = Parameters::new(&config.exchange);
+        let mut parameters = Parameters::new(&config.exchange);
+        parameters.request = config.message.as_ref().map_or(parameters.request, |one| one.len());
         Ok(Self {
             socket,
             parameters,
@@ -49,6 +52,7 @@ impl TcpRequester {
             count: StreamCounters::default(),
             published: config.counters,
             statistics: config.statistics,
+            message: config.message,
         })
     }
 
@@ -97,7 +101,11 @@ impl TcpRequester {
                 self.waiting.push_back(sent);
                 self.statistics.add_unsent(self.schedule.sent(now));
             }
-            match message::send(&*self.socket, &scratch.payload()[..self.unsent]) {
+            let rest = match &self.message {
+                Some(message) => &message[message.len() - self.unsent..],
+                None => &scratch.payload()[..self.unsent],
+            };
+            match message::send(&*self.socket, rest) {
                 Ok(written) => {
                     self.unsent -= written;
                     self.count.bytes += written as u64;

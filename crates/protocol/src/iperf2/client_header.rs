@@ -36,6 +36,8 @@ pub enum HeaderWay {
     Client,
     /// The server (`-R`).
     Server,
+    /// Both over the connection of the client (`--full-duplex`).
+    Both,
     /// The client, and the server over connections that it opens to a port of the client.
     ServerConnects {
         /// The port, in place of that of the server.
@@ -66,7 +68,7 @@ impl ClientHeader {
     const fn other_way(&self) -> u32 {
         match self.way {
             HeaderWay::Client => 0,
-            HeaderWay::Server => REVERSED,
+            HeaderWay::Server | HeaderWay::Both => REVERSED,
             HeaderWay::ServerConnects { at_once, .. } => SECOND | at_once as u32,
         }
     }
@@ -78,11 +80,15 @@ impl ClientHeader {
             HeaderAmount::Centiseconds(time) => time.min(i32::MAX.unsigned_abs()).wrapping_neg(),
             HeaderAmount::Bytes(bytes) => bytes.min(i32::MAX as u64) as u32,
         };
-        let upper = if self.way == HeaderWay::Server { REVERSE_UPPER } else { 0 };
+        let upper = match self.way {
+            HeaderWay::Server => REVERSE_UPPER,
+            HeaderWay::Both => BOTH_UPPER,
+            HeaderWay::Client | HeaderWay::ServerConnects { .. } => 0,
+        };
         let rate = self.rate.unwrap_or(0);
         let port = match self.way {
             HeaderWay::ServerConnects { port, .. } => port,
-            HeaderWay::Client | HeaderWay::Server => self.port,
+            HeaderWay::Client | HeaderWay::Server | HeaderWay::Both => self.port,
         };
         let mut words = [0; Self::TCP_LENGTH / 4];
         words[..3].copy_from_slice(&[flags, self.connections, port.into()]);
@@ -116,6 +122,7 @@ const WIDE_NUMBERS: u32 = 0x0800_0000;
 const REVERSED: u32 = 0x0400_0000;
 const LENGTH_TOLD: u32 = 0x0001_0000;
 const REVERSE_UPPER: u32 = 0x0400;
+const BOTH_UPPER: u32 = 0x0800;
 /// That of the captures, 2.1.8: a server may look for what a version can.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
 
@@ -148,6 +155,10 @@ mod tests {
         let tcp =
             "44010078 00000001 000017df 0 0 ffffff9c 0 0 04000000 00020001 00080003 0 00200000 0 0";
         assert_eq!(hexadecimal(&reverse.tcp()), tcp, "-R -b 2M -t 1");
+        let both = ClientHeader { way: HeaderWay::Both, ..PLAIN };
+        let tcp =
+            "44010078 00000001 000017df 0 0 ffffff9c 0 0 08000000 00020001 00080003 0 00200000 0 0";
+        assert_eq!(hexadecimal(&both.tcp()), tcp, "--full-duplex -b 2M -t 1");
         let amount = ClientHeader {
             length: Some(10 << 10),
             amount: HeaderAmount::Bytes(300 << 10),

@@ -1,6 +1,7 @@
 //! The first bytes of a TCP connection (section 3).
 
-use super::{Back, BackWay, word};
+use super::bounce::BOUNCEBACK;
+use super::{Back, BackWay, Bounce, word};
 
 /// First bytes of an iperf2 client's TCP connection (section 3 of docs/protocol/iperf2.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,9 @@ pub enum Asks {
     /// To send.
     Back(Back),
     /// To answer each write (`--bounceback`).
-    Answers,
+    Answers(Bounce),
+    /// To answer writes of a length that cannot be answered.
+    Refused,
 }
 
 impl Opening {
@@ -73,8 +76,12 @@ impl Settings {
             (is_extended && upper & REVERSE != 0).then_some(BackWay::Reverse)
         };
         let connections = word(bytes, 4).unwrap_or(1).clamp(1, MOST_CONNECTIONS);
+        if flags & BOUNCEBACK != 0 {
+            // Each connection is a test of its own.
+            let asks = Bounce::read(bytes).map_or(Asks::Refused, Asks::Answers);
+            return Self { connections: 1, asks };
+        }
         let asks = match way {
-            _ if flags & BOUNCEBACK != 0 => Asks::Answers,
             Some(way) => Asks::Back(Back::read(way, bytes, is_extended)),
             None => Asks::Nothing,
         };
@@ -96,7 +103,6 @@ fn is_pattern(bytes: &[u8], from: usize) -> bool {
 const VERSION1: u32 = 0x8000_0000;
 const RUN_NOW: u32 = 1;
 const EXTENDED: u32 = 0x4000_0000;
-const BOUNCEBACK: u32 = 0x0080_0000;
 const LENGTH_TOLD: u32 = 0x0001_0000;
 /// Flags that say what the header has (clause 3.4).
 const KNOWN: u32 = 0xee83_0000;

@@ -138,8 +138,10 @@ fn rows(
     // The header was sent before the first sample, and is payload to iperf2.
     let header = |stream: &StreamRecord| {
         let is_first = course.samples.first().is_some_and(|first| first.at == from.at);
-        if is_first && stream.sender && transport == Transport::Tcp { HEADER } else { 0 }
+        let has_one = transport == Transport::Tcp && course.plan.exchange.is_none();
+        if is_first && stream.sender && has_one { HEADER } else { 0 }
     };
+    let connections = course.plan.streams.max(1) as usize;
     let pairs = course.streams.iter().zip(from.streams.iter().zip(&to.streams));
     let mut rows: Vec<_> = pairs
         .enumerate()
@@ -150,11 +152,17 @@ fn rows(
                 transport,
                 local: stream.local,
                 peer: stream.peer,
-                ..Row::new(Whose::Stream(index, stream.sender), span, moved.bytes + header(stream))
+                // Both directions of a connection have its number.
+                ..Row::new(
+                    Whose::Stream(index % connections, stream.sender),
+                    span,
+                    moved.bytes + header(stream),
+                )
             }
         })
         .collect();
-    if rows.len() > 1 {
+    // As iperf2 has it, of both directions together.
+    if connections > 1 {
         let bytes = rows.iter().map(|row| row.bytes).sum();
         let sent = rows.iter().map(|row| row.sent).sum();
         let last = &rows[rows.len() - 1];

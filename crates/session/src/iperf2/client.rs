@@ -2,6 +2,7 @@
 //! connection or flow ends for itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use linux::event::StopSignals;
 use measurement::{Peer, TestRecord};
@@ -31,10 +32,19 @@ pub struct ConnectBack {
     pub at_once: bool,
 }
 
+/// What a plan does not tell of a test with a server of iperf2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Iperf2Options {
+    /// The server is asked to connect to this host, too, and to send.
+    pub back: Option<ConnectBack>,
+    /// How long it is to wait before it answers a request.
+    pub hold: Duration,
+}
+
 /// What every phase needs.
 struct Around<'a> {
     request: &'a Request,
-    back: Option<ConnectBack>,
+    options: Iperf2Options,
     observer: &'a mut dyn Observer,
     interrupts: Option<&'a StopSignals>,
     clock: Arc<dyn Clock>,
@@ -52,7 +62,7 @@ impl Around<'_> {
 /// Why it could not begin.
 pub(crate) fn run(
     request: &Request,
-    back: Option<ConnectBack>,
+    options: Iperf2Options,
     observer: &mut dyn Observer,
     interrupts: Option<&StopSignals>,
     clock: Arc<dyn Clock>,
@@ -62,7 +72,7 @@ pub(crate) fn run(
     if let Some(shortage) = host.lacks_as_client(&request.plan, ways) {
         return Err(SessionError::Shortage(shortage));
     }
-    let mut around = Around { request, back, observer, interrupts, clock };
+    let mut around = Around { request, options, observer, interrupts, clock };
     let started_at = linux::clock::utc_rfc3339();
     let Connected { server, local_address, streams, rtt } = Opening::new(&around).open()?;
     let mut running = Running::prepare(&mut around, streams, (server, rtt))?;

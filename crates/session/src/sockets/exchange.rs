@@ -20,6 +20,7 @@ pub(super) struct Exchanging {
     /// How long an answer may take.
     patience: Duration,
     statistics: Arc<RoundTripStatistics>,
+    message: Option<Arc<[u8]>>,
 }
 
 impl Exchanging {
@@ -30,7 +31,8 @@ impl Exchanging {
             _ => 0,
         }));
         let patience = LEAST_PATIENCE.max(PATIENCE_IN_ROUND_TRIPS * setting.rtt);
-        Self { exchange, calls: setting.calls.clone(), asks, patience, statistics }
+        let (calls, message) = (setting.calls.clone(), setting.message.clone());
+        Self { exchange, calls, asks, patience, statistics, message }
     }
 
     /// The engine of one stream.
@@ -45,6 +47,7 @@ impl Exchanging {
             counters,
             statistics: Arc::clone(&self.statistics),
             patience: self.patience,
+            message: self.message.clone(),
         };
         let link = match (&one.socket, &self.calls) {
             (StreamSocket::Tcp { socket, .. }, Some(Calls::To(to, options))) => {

@@ -8,6 +8,7 @@ use measurement::{BitRate, ByteSize};
 use report::iperf2::Form;
 use report::iperf3::UnitFormat;
 
+use super::getopt::{BOUNCE, BOUNCE_HOLD, BOUNCE_PERIOD, BOUNCE_PLAIN, FULL_DUPLEX, options};
 use super::values;
 
 /// Help, the version, or a test, as a command line asks for it.
@@ -27,6 +28,8 @@ pub(super) struct Arguments {
     pub(super) udp: bool,
     pub(super) reverse: bool,
     pub(super) dual: Option<Dual>,
+    pub(super) full_duplex: bool,
+    pub(super) bounce: Option<BounceArguments>,
     /// Where the client listens for the server [default: the port of the server].
     pub(super) listen_port: Option<u16>,
     pub(super) time: Option<Duration>,
@@ -53,6 +56,23 @@ pub(super) enum Dual {
     Later,
 }
 
+/// Requests and answers in place of what one end sends (`--bounceback`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BounceArguments {
+    /// Requests in each period.
+    pub(super) count: u32,
+    /// Zero: one request after another.
+    pub(super) period: Duration,
+    /// How long the server waits before it answers.
+    pub(super) hold: Duration,
+}
+
+impl Default for BounceArguments {
+    fn default() -> Self {
+        Self { count: 10, period: Duration::from_secs(1), hold: Duration::ZERO }
+    }
+}
+
 /// Options of the sockets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SocketArguments {
@@ -73,6 +93,8 @@ impl Default for Arguments {
             udp: false,
             reverse: false,
             dual: None,
+            full_duplex: false,
+            bounce: None,
             listen_port: None,
             time: None,
             amount: None,
@@ -88,9 +110,6 @@ impl Default for Arguments {
         }
     }
 }
-
-/// One option: its letter, its name, and whether it has a value.
-struct Known(char, &'static str, bool);
 
 impl Arguments {
     /// Reads a command line without the program's name.
@@ -123,6 +142,20 @@ impl Arguments {
             'R' => self.reverse = true,
             'd' => self.dual = Some(Dual::AtOnce),
             'r' => self.dual = Some(Dual::Later),
+            FULL_DUPLEX => self.full_duplex = true,
+            BOUNCE | BOUNCE_PLAIN | BOUNCE_PERIOD | BOUNCE_HOLD => {
+                let bounce = self.bounce.get_or_insert_default();
+                match letter {
+                    BOUNCE if !value.is_empty() => {
+                        bounce.count = values::count("--bounceback", &value)?;
+                    }
+                    BOUNCE_PERIOD => {
+                        bounce.period = values::seconds("--bounceback-period", &value)?;
+                    }
+                    BOUNCE_HOLD => bounce.hold = values::millis("--bounceback-hold", &value)?,
+                    _ => {}
+                }
+            }
             'L' => self.listen_port = Some(values::port(&value)?),
             't' => self.time = Some(values::seconds("-t", &value)?),
             'n' => self.amount = Some(values::size("-n", &value)?),
@@ -158,6 +191,12 @@ impl Arguments {
                     .to_owned(),
             );
         }
+        if self.full_duplex {
+            self.check_full_duplex()?;
+        }
+        if self.bounce.is_some() {
+            self.check_bounce()?;
+        }
         match self.dual {
             Some(_) if self.server => {
                 Err("-d and -r are options of the client: add -c HOST".to_owned())
@@ -171,156 +210,38 @@ impl Arguments {
             _ => Ok(()),
         }
     }
-}
 
-/// The options of one word, with their values, which may be the next of `words`.
-fn options(
-    word: &str,
-    words: &mut impl Iterator<Item = String>,
-) -> Result<Vec<(char, Option<String>)>, String> {
-    if let Some(long) = word.strip_prefix("--") {
-        let (name, given) = match long.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (long, None),
-        };
-        let Known(letter, _, takes) = by_name(name)?;
-        let value = match (takes, given) {
-            (true, None) => Some(words.next().ok_or_else(|| lacks_value(word))?),
-            (_, given) => given,
-        };
-        return Ok(vec![(*letter, value)]);
-    }
-    let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-        return Err(format!("'{word}' belongs to no option; the server follows -c"));
-    };
-    let mut found = Vec::new();
-    for (at, letter) in letters.char_indices() {
-        let Known(_, _, takes) = by_letter(letter)?;
-        if !takes {
-            found.push((letter, None));
-            continue;
-        }
-        let rest = &letters[at + letter.len_utf8()..];
-        let value = if rest.is_empty() { words.next() } else { Some(rest.to_owned()) };
-        found.push((letter, Some(value.ok_or_else(|| lacks_value(&format!("-{letter}")))?)));
-        break;
-    }
-    Ok(found)
-}
-
-fn by_letter(letter: char) -> Result<&'static Known, String> {
-    let known = KNOWN.iter().find(|known| known.0 == letter);
-    known.ok_or_else(|| match LACKING.iter().find(|lacking| lacking.0 == letter) {
-        Some(_) => lacks(&format!("-{letter}")),
-        None => format!("iperf has no option -{letter}; iperf -h lists those that there are"),
-    })
-}
-
-/// An option by its name, or by the begin of one name alone.
-fn by_name(name: &str) -> Result<&'static Known, String> {
-    let mut begun = KNOWN.iter().filter(|known| known.1.starts_with(name));
-    let exact = KNOWN.iter().find(|known| known.1 == name);
-    let only = match (begun.next(), begun.next()) {
-        (Some(only), None) => Some(only),
-        _ => None,
-    };
-    exact.or(only).ok_or_else(|| {
-        if LACKING.iter().any(|lacking| lacking.1 == name) {
-            lacks(&format!("--{name}"))
+    fn check_full_duplex(&self) -> Result<(), String> {
+        let wrong = if self.server {
+            "--full-duplex is an option of the client: add -c HOST"
+        } else if self.udp {
+            "--full-duplex is there over TCP alone: leave out -u"
+        } else if self.reverse || self.dual.is_some() {
+            "--full-duplex has both directions: leave out -R, -d and -r"
+        } else if self.amount.is_some() {
+            "--full-duplex ends by time: type -t in place of -n"
         } else {
-            format!("iperf has no option --{name}; iperf -h lists those that there are")
-        }
-    })
-}
+            return Ok(());
+        };
+        Err(wrong.to_owned())
+    }
 
-fn lacks(option: &str) -> String {
-    match option {
-        "--full-duplex" => format!("{option} is not there: -d has both directions at once"),
-        _ => format!("{option} is an option of iperf that linerate does not have"),
+    fn check_bounce(&self) -> Result<(), String> {
+        let wrong = if self.server {
+            "--bounceback is an option of the client: add -c HOST"
+        } else if self.udp {
+            "--bounceback is there over TCP alone; type linerate latency HOST --udp with a linerate \
+             server"
+        } else if self.reverse || self.full_duplex || self.dual.is_some() {
+            "--bounceback has both directions: leave out -R, -d, -r and --full-duplex"
+        } else if self.amount.is_some() || self.rate.is_some() {
+            "--bounceback ends by time, and --bounceback-period is its rate: leave out -n and -b"
+        } else {
+            return Ok(());
+        };
+        Err(wrong.to_owned())
     }
 }
-
-fn lacks_value(option: &str) -> String {
-    format!("{option} needs a value; iperf -h lists the options")
-}
-
-/// The options that are there. Those whose effect is here what it always is come last.
-const KNOWN: [Known; 29] = [
-    Known('c', "client", true),
-    Known('s', "server", false),
-    Known('p', "port", true),
-    Known('u', "udp", false),
-    Known('R', "reverse", false),
-    Known('d', "dualtest", false),
-    Known('r', "tradeoff", false),
-    Known('L', "listenport", true),
-    Known('t', "time", true),
-    Known('n', "num", true),
-    Known('b', "bandwidth", true),
-    Known('l', "len", true),
-    Known('i', "interval", true),
-    Known('P', "parallel", true),
-    Known('B', "bind", true),
-    Known('V', "ipv6_domain", false),
-    Known('f', "format", true),
-    Known('y', "reportstyle", true),
-    Known('w', "window", true),
-    Known('M', "mss", true),
-    Known('N', "nodelay", false),
-    Known('Z', "tcp-congestion", true),
-    Known('Z', "linux-congestion", true),
-    Known('S', "tos", true),
-    Known('T', "ttl", true),
-    Known('h', "help", false),
-    Known('v', "version", false),
-    Known('e', "enhanced", false),
-    Known('m', "print_mss", false),
-];
-
-/// Options of iperf 2.1.8 that are not there.
-const LACKING: [(char, &str); 41] = [
-    ('D', "daemon"),
-    ('1', "singleclient"),
-    ('U', "single_udp"),
-    ('C', "compatibility"),
-    ('F', "fileinput"),
-    ('I', "stdin"),
-    ('o', "output"),
-    ('x', "reportexclude"),
-    ('z', "realtime"),
-    ('H', "ssm-host"),
-    ('X', "peer-detect"),
-    ('\0', "full-duplex"),
-    ('\0', "bounceback"),
-    ('\0', "bounceback-congest"),
-    ('\0', "bounceback-hold"),
-    ('\0', "bounceback-period"),
-    ('\0', "bounceback-no-quickack"),
-    ('\0', "connect-only"),
-    ('\0', "connect-retries"),
-    ('\0', "fq-rate"),
-    ('\0', "hide-ips"),
-    ('\0', "histograms"),
-    ('\0', "incr-dstip"),
-    ('\0', "incr-dstport"),
-    ('\0', "incr-srcip"),
-    ('\0', "incr-srcport"),
-    ('\0', "ipg"),
-    ('\0', "isochronous"),
-    ('\0', "local-only"),
-    ('\0', "near-congestion"),
-    ('\0', "no-connect-sync"),
-    ('\0', "no-udp-fin"),
-    ('\0', "permit-key"),
-    ('\0', "sum-only"),
-    ('\0', "tap-dev"),
-    ('\0', "tcp-quickack"),
-    ('\0', "tcp-write-prefetch"),
-    ('\0', "tcp-write-times"),
-    ('\0', "trip-times"),
-    ('\0', "txdelay-time"),
-    ('\0', "txstart-time"),
-];
 
 const DEFAULT_PORT: u16 = session::client::IPERF2_PORT;
 
@@ -356,7 +277,11 @@ mod tests {
         for (line, words) in [
             ("-c here -F x", "-F is an option of iperf that linerate does not have"),
             ("-c here --trip-times", "--trip-times is an option"),
-            ("-c here --full-duplex", "-d has both directions at once"),
+            ("-c here --full-duplex -n 1M", "--full-duplex ends by time"),
+            ("-c here --bounceback -u", "--bounceback is there over TCP alone"),
+            ("-c here --bounceback --full-duplex", "leave out -R, -d, -r and --full-duplex"),
+            ("-c here --bounceback-hold x", "--bounceback-hold x"),
+            ("-c here --bounceback=0", "--bounceback 0"),
             ("-c here -u -d", "over TCP alone"),
             ("-c here -R -r", "choose one"),
             ("-s -d", "options of the client"),
@@ -376,13 +301,6 @@ mod tests {
         ] {
             let error = read(line).expect_err(line);
             assert!(error.contains(words) && !error.ends_with('.'), "{line}: {error}");
-        }
-    }
-
-    #[test]
-    fn no_option_is_both_there_and_not() {
-        for lacking in &LACKING {
-            assert!(KNOWN.iter().all(|known| known.0 != lacking.0 && known.1 != lacking.1));
         }
     }
 }

@@ -6,6 +6,7 @@ use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::{Course, StreamRecord, TestPlan, TestRecord, Transport};
 use report::iperf2::{Form, Text};
+use session::client::Iperf2Options;
 use session::{Observer, SessionError};
 
 use super::arguments::Arguments;
@@ -29,8 +30,11 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Err(error) => return words::fail(&error),
     };
     let mut printer = Printer::new(arguments, &request.plan);
-    let back = listener.as_ref().map(Listener::asked);
-    match session::client::run_iperf2(&request, back, &mut printer, Some(&interrupts)) {
+    let options = Iperf2Options {
+        back: listener.as_ref().map(Listener::asked),
+        hold: arguments.bounce.unwrap_or_default().hold,
+    };
+    match session::client::run_iperf2(&request, options, &mut printer, Some(&interrupts)) {
         Ok(record) => {
             let code = printer.conclude(&record);
             let listener = listener.filter(|_| code == ExitCode::SUCCESS);
@@ -65,7 +69,11 @@ impl Printer {
             stopped: record.stopped,
             cpu: record.outcome.cpu.unwrap_or_default(),
         };
-        say(&self.text.summary(&course, &record.reported.streams, &date(self.form)));
+        let date = date(self.form);
+        say(&match &record.outcome.round_trips {
+            Some(trips) => self.text.round_trips(&course, trips, &date),
+            None => self.text.summary(&course, &record.reported.streams, &date),
+        });
         if record.plan.transport == Transport::Udp {
             warn_of_silence(record);
         }

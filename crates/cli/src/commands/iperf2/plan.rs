@@ -5,11 +5,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use measurement::plan::{IPERF3_STREAMS, PlanDraft};
-use measurement::{BitRate, ByteSize, Direction, End, Pacing, StreamOptions, TestPlan, Transport};
+use measurement::{
+    BitRate, ByteSize, Direction, End, Exchange, Pacing, StreamOptions, TestPlan, Transport,
+};
 use session::Family;
 use session::client::{ClientOptions, Request, Watching};
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, BounceArguments};
 use super::values;
 use crate::flags::iperf3_values::split_device;
 
@@ -78,7 +80,7 @@ fn plan(arguments: &Arguments) -> Result<TestPlan, String> {
     let transport = if arguments.udp { Transport::Udp } else { Transport::Tcp };
     let draft = PlanDraft {
         transport,
-        direction: if arguments.reverse { Direction::Receive } else { Direction::Send },
+        direction: direction(arguments),
         streams: arguments.streams,
         end: match (arguments.amount, arguments.time) {
             // -n is that of each stream.
@@ -88,9 +90,25 @@ fn plan(arguments: &Arguments) -> Result<TestPlan, String> {
         omit: Duration::ZERO,
         interval: arguments.interval,
         options: options(arguments, transport == Transport::Tcp),
-        exchange: None,
+        exchange: arguments.bounce.map(|bounce| exchange(bounce, arguments.length)),
     };
     draft.check().map_err(|error| error.to_string())
+}
+
+const fn direction(arguments: &Arguments) -> Direction {
+    match (arguments.full_duplex, arguments.reverse) {
+        (true, _) => Direction::Both,
+        (false, true) => Direction::Receive,
+        (false, false) => Direction::Send,
+    }
+}
+
+/// Requests at even distances, where iperf2 sends those of a period one after another.
+fn exchange(bounce: BounceArguments, length: Option<ByteSize>) -> Exchange {
+    let length = length.map_or(REQUEST, ByteSize::bytes);
+    let length = ByteSize::from_bytes(length.max(LEAST_REQUEST));
+    let every = Some(bounce.period / bounce.count).filter(|every| !every.is_zero());
+    Exchange { request: length, response: length, every, ..Exchange::default() }
 }
 
 fn options(arguments: &Arguments, is_tcp: bool) -> StreamOptions {
@@ -98,7 +116,11 @@ fn options(arguments: &Arguments, is_tcp: bool) -> StreamOptions {
     let default_rate = if is_tcp { None } else { Some(UDP_RATE) };
     let rate = arguments.rate.or(default_rate).filter(|rate| rate.bits_per_second() > 0);
     StreamOptions {
-        block: arguments.length.map(|length| if is_tcp { length } else { length.max(LEAST) }),
+        // An exchange has the length of its requests.
+        block: arguments
+            .length
+            .filter(|_| arguments.bounce.is_none())
+            .map(|length| if is_tcp { length } else { length.max(LEAST) }),
         rate,
         pacing: rate.map_or(Pacing::Smooth, |_| Pacing::Average),
         window: socket.window.filter(|window| window.bytes() > 0),
@@ -115,5 +137,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// iperf2's defaults.
 const TIME: Duration = Duration::from_secs(10);
 const UDP_RATE: BitRate = BitRate::from_bits_per_second(1 << 20);
+/// iperf2's default.
+const REQUEST: u64 = 100;
+/// Shortest request that a server of 2.1.8 answers: it waits for so many bytes.
+const LEAST_REQUEST: u64 = 64;
 /// The header of a datagram (docs/protocol/iperf2.md, clause 4.6).
 const LEAST: ByteSize = ByteSize::from_bytes(76);

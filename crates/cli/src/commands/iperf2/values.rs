@@ -20,6 +20,12 @@ pub(super) fn seconds(option: &str, text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| format!("{option} {text}: a time is a number of seconds"))
 }
 
+pub(super) fn millis(option: &str, text: &str) -> Result<Duration, String> {
+    let millis = text.parse::<f64>().ok().map(|millis| millis / 1e3);
+    let time = millis.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| format!("{option} {text}: a time is a number of milliseconds"))
+}
+
 /// A number of bytes.
 pub(super) fn size(option: &str, text: &str) -> Result<u64, String> {
     scaled(text).ok_or_else(|| format!("{option} {text}: a size is a number, as 8K or 2M"))

@@ -70,6 +70,10 @@ Usage: iperf [-s|-c HOST] [options]
   -R, --reverse               The server sends (TCP)
   -d, --dualtest              The server sends, too, over connections to this host (TCP)
   -r, --tradeoff              As -d, after what the client sends
+      --full-duplex           Both send over the same connection (TCP)
+      --bounceback[=N]        Round trips of N requests a period [default: 10] (TCP)
+      --bounceback-period[=S] Period in seconds, 0: one request after another [default: 1]
+      --bounceback-hold MS    The server waits so many milliseconds before it answers
   -L, --listenport N          Port of this host for -d and -r [default: that of the server]
   -t, --time SECONDS          Time to send [default: 10]
   -n, --num N[kmgKMG]         Bytes of each stream to send in place of a time

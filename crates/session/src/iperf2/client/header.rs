@@ -18,7 +18,8 @@ pub(super) fn header(request: &Request, back: Option<ConnectBack>) -> ClientHead
         way: match (plan.direction, back) {
             (Direction::Receive, _) => HeaderWay::Server,
             (_, Some(ConnectBack { port, at_once })) => HeaderWay::ServerConnects { port, at_once },
-            (Direction::Send | Direction::Both, None) => HeaderWay::Client,
+            (Direction::Both, None) => HeaderWay::Both,
+            (Direction::Send, None) => HeaderWay::Client,
         },
         type_of_service: options.type_of_service,
         rate: options.rate.map(measurement::BitRate::bits_per_second),

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use linux::event::StopSignals;
 use linux::tcp::TcpOptions;
-use measurement::Transport;
-use protocol::iperf2::ClientHeader;
+use measurement::{Direction, Transport};
 
 use super::header::header;
-use super::{Around, ConnectBack};
+use super::{Around, Iperf2Options};
 use crate::clock::Clock;
 use crate::connect::connect;
 use crate::error::SessionError;
@@ -30,7 +29,7 @@ pub(super) struct Connected {
 
 pub(super) struct Opening<'a> {
     request: &'a Request,
-    back: Option<ConnectBack>,
+    options: Iperf2Options,
     interrupts: Option<&'a StopSignals>,
     clock: &'a dyn Clock,
 }
@@ -39,7 +38,7 @@ impl<'a> Opening<'a> {
     pub(super) fn new(around: &'a Around<'_>) -> Self {
         Self {
             request: around.request,
-            back: around.back,
+            options: around.options,
             interrupts: around.interrupts,
             clock: &*around.clock,
         }
@@ -90,13 +89,21 @@ impl<'a> Opening<'a> {
         let local_address =
             sockets[0].local_address().map_err(SessionError::system("an address"))?;
         let rtt = sockets[0].rtt();
-        let header = header(self.request, self.back).tcp();
-        let streams = (1..).zip(sockets).map(|(id, socket)| {
+        let header = header(self.request, self.options.back).tcp();
+        // A request is a header.
+        let header = if plan.exchange.is_some() { &[][..] } else { &header };
+        let (mut streams, mut receiving) = (Vec::new(), Vec::new());
+        for (id, socket) in (1..).zip(sockets) {
             let failed = |error| SessionError::OpenStream { id, error };
-            let socket = socket.introduced(&header).map_err(failed)?;
-            Ok(Opened { id, sender: plan.direction.sends(), socket })
-        });
-        let streams = streams.collect::<Result<_, _>>()?;
+            if plan.direction == Direction::Both {
+                // Of its own for the kernel's readiness, which tells one of two directions.
+                let socket = socket.again().map_err(failed)?;
+                receiving.push(Opened { id: plan.streams + id, sender: false, socket });
+            }
+            let socket = socket.introduced(header).map_err(failed)?;
+            streams.push(Opened { id, sender: plan.direction.sends(), socket });
+        }
+        streams.extend(receiving);
         Ok(Connected { server, local_address, streams, rtt })
     }
 
@@ -164,12 +171,20 @@ impl Socket {
         }
     }
 
+    /// The other direction of the same connection.
+    fn again(&self) -> io::Result<StreamSocket> {
+        Ok(match self {
+            Self::Tcp(socket) => StreamSocket::tcp(socket.try_clone()?, 0),
+            Self::Udp(socket) => StreamSocket::udp(socket.try_clone()?),
+        })
+    }
+
     /// The stream, after the header (clause 3.1 of docs/protocol/iperf2.md); a flow has it in each
     /// datagram.
     fn introduced(self, header: &[u8]) -> io::Result<StreamSocket> {
         Ok(match self {
             Self::Tcp(socket) => {
-                let stream = StreamSocket::tcp(socket, ClientHeader::TCP_LENGTH as u64);
+                let stream = StreamSocket::tcp(socket, header.len() as u64);
                 if let StreamSocket::Tcp { socket, .. } = &stream {
                     // An empty send buffer takes some 60 bytes at once.
                     (&**socket).write_all(header)?;

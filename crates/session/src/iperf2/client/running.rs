@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dataplane::udp::DatagramHeader;
@@ -11,7 +12,7 @@ use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::record::PeerStream;
 use measurement::{ByteSize, Direction, End, Peer, TestPlan, Timestamp, Transport};
-use protocol::iperf2::ClientHeader;
+use protocol::iperf2::{Bounce, ClientHeader};
 
 use super::header::header;
 use super::{Around, tcp_end, udp_end};
@@ -65,6 +66,7 @@ impl Running {
             watched: true,
             file: None,
             calls: None,
+            message: message(&request.plan, around.options.hold),
             sampled: is_sampled.then_some(Interest::Towards(server.ip())),
             perf: None,
         };
@@ -167,8 +169,14 @@ impl Running {
 fn datagrams(around: &Around<'_>) -> DatagramHeader {
     let now = Duration::from_nanos(around.clock.now().nanos());
     let epoch = Duration::from_millis(linux::clock::realtime_millis()).saturating_sub(now);
-    let settings = header(around.request, around.back).datagram();
+    let settings = header(around.request, around.options.back).datagram();
     DatagramHeader::Iperf2 { epoch, settings }
+}
+
+/// Each request of a test that measures round trips.
+fn message(plan: &TestPlan, hold: Duration) -> Option<Arc<[u8]>> {
+    let length = usize::try_from(plan.exchange?.request.bytes()).unwrap_or(Bounce::MOST);
+    Some(Bounce::request(length, hold).into())
 }
 
 /// What the workers do of `plan`: the header is part of the amount (clause 3.1 of

@@ -1,5 +1,7 @@
 //! Ends TCP connections in order: the server reads up to the end, and closes its own side.
 
+use std::io::ErrorKind;
+use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -34,9 +36,17 @@ pub(super) fn end(streams: &[Opened], around: &Around<'_>) {
         }
         let has_come = |index: usize| watches[index].ready().is_readable();
         let came: Vec<_> = (0..open.len()).map(has_come).collect();
-        // What a server says is nothing to wait for; it says it once.
         let mut came = came.into_iter();
-        open.retain(|_| !came.next().unwrap_or(false));
+        open.retain(|socket| !(came.next().unwrap_or(false) && is_over(socket)));
+    }
+}
+
+/// Reads what has come; whether it was the last: what is sent after the time is nobody's.
+fn is_over(socket: &TcpStream) -> bool {
+    let mut room = [0; 16 * 1024];
+    match linux::message::receive(socket, &mut room) {
+        Ok(length) => length == 0,
+        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
     }
 }
 

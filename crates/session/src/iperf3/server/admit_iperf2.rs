@@ -33,24 +33,21 @@ impl Acceptor {
         opening: Opening,
         from: SocketAddr,
     ) -> Result<(), Refusal> {
-        let (connections, back) = match opening {
-            Opening::Payload => (1, None),
-            Opening::Header(Settings { connections, asks: Asks::Nothing }) => (connections, None),
-            Opening::Header(Settings { connections, asks: Asks::Back(back) }) => {
-                (connections, Some(back))
-            }
-            Opening::Header(Settings { asks: Asks::Answers, .. }) => {
-                return Err(Refusal::Parameters);
-            }
+        let Settings { connections, asks } = match opening {
+            Opening::Payload => Settings { connections: 1, asks: Asks::Nothing },
+            Opening::Header(settings) => settings,
         };
-        let connects = back.is_some_and(|back| matches!(back.way, BackWay::Connect { .. }));
-        if connects && !self.context.options.connects_back {
-            return Err(Refusal::ConnectBack);
-        }
-        let direction = match back.map(|back| back.way) {
-            None => Direction::Send,
-            Some(BackWay::Reverse) => Direction::Receive,
-            Some(BackWay::FullDuplex | BackWay::Connect { .. }) => Direction::Both,
+        let direction = match asks {
+            Asks::Refused => return Err(Refusal::Parameters),
+            Asks::Nothing => Direction::Send,
+            Asks::Answers(_) => Direction::Both,
+            Asks::Back(back) => match back.way {
+                BackWay::Connect { .. } if !self.context.options.connects_back => {
+                    return Err(Refusal::ConnectBack);
+                }
+                BackWay::Reverse => Direction::Receive,
+                BackWay::FullDuplex | BackWay::Connect { .. } => Direction::Both,
+            },
         };
         if self.options.key.is_some() || self.context.options.gate.is_some() {
             return Err(Refusal::Authentication);
@@ -58,7 +55,7 @@ impl Acceptor {
         let (group, index) = self.group(&socket, (connections, direction), from)?;
         let (server, log) = (self.context.clone(), Arc::clone(&self.log));
         let first = Cookie::LENGTH as u64;
-        let connection = Connection { socket, index, first, back };
+        let connection = Connection { socket, index, first, asks };
         let work = move || group.carry(connection, &server, &*log);
         let thread = std::thread::Builder::new().name("session".to_owned());
         let session = thread.stack_size(linux::process::STACK_BYTES).spawn(work);

@@ -1,6 +1,7 @@
 //! Clients of iperf2 (docs/protocol/iperf2.md): TCP connections that begin as theirs do, on which this
 //! server receives or sends, and UDP flows, which it receives.
 
+mod answering;
 mod closing;
 mod datagrams;
 mod group;

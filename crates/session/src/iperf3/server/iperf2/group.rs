@@ -12,11 +12,11 @@ use measurement::plan::PlanDraft;
 use measurement::record::StreamRecord;
 use measurement::{BitRate, Direction, End, Peer, StreamCounters, TestPlan, Timestamp, Transport};
 use portable_atomic::Ordering::Relaxed;
-use protocol::iperf2::{Back, BackWay};
+use protocol::iperf2::{Asks, Back, BackWay, Bounce};
 
 use super::closing::{Over, TCP_BLOCK, stream};
 use super::sending::Sending;
-use super::{LOOK, SOFTWARE};
+use super::{LOOK, SOFTWARE, answering};
 use crate::iperf3::server::context::{ServerContext, canonical};
 use crate::iperf3::server::registry::{Ticket, Verdict};
 use crate::server::concurrent_tests::Presence;
@@ -45,8 +45,8 @@ pub(in super::super) struct Connection {
     pub(in super::super) index: u32,
     /// Bytes that have been read.
     pub(in super::super) first: u64,
-    /// What the server is to send; none: nothing.
-    pub(in super::super) back: Option<Back>,
+    /// What this end is to do beside to receive.
+    pub(in super::super) asks: Asks,
 }
 
 /// What the connections have in common.
@@ -148,7 +148,7 @@ impl Group {
         if !std::mem::replace(&mut self.lock().is_counted, true) {
             server.metrics.running.fetch_add(1, Relaxed);
         }
-        let ending = self.both_ways(&connection, server);
+        let ending = self.serve(&connection, server);
         drop(connection);
         let mut shared = self.lock();
         if shared.ending == Ending::Completed {
@@ -160,17 +160,44 @@ impl Group {
         }
     }
 
-    /// Receives, and sends if the client asked for it.
-    fn both_ways(&self, connection: &Connection, server: &ServerContext) -> Ending {
-        let Some(back) = connection.back else { return self.read(connection, 0, server) };
+    /// Receives, and does what the client asked for.
+    fn serve(&self, connection: &Connection, server: &ServerContext) -> Ending {
+        match connection.asks {
+            Asks::Nothing | Asks::Refused => self.read(connection, 0, server),
+            Asks::Back(back) => self.both_ways(&back, connection, server),
+            Asks::Answers(bounce) => self.answer(&bounce, connection, server),
+        }
+    }
+
+    /// Answers requests.
+    fn answer(&self, bounce: &Bounce, connection: &Connection, server: &ServerContext) -> Ending {
+        let Connection { socket, index, .. } = connection;
+        let received = &self.counters[*index as usize];
+        let options = (server.options.receive_timeout, &*server.clock);
+        let must_end = |now| self.must_end(now);
+        let ending = self.sending((socket, *index), server, |sent| {
+            answering::run(socket, bounce, (received, sent), options, &must_end)
+        });
+        let mut shared = self.lock();
+        shared.last = shared.last.max(server.clock.now());
+        ending
+    }
+
+    /// Sends what the client asked for, and receives.
+    fn both_ways(&self, back: &Back, connection: &Connection, server: &ServerContext) -> Ending {
         let mut rest = vec![0; back.rest];
         let read = linux::set_call_timeout(&connection.socket, HEADER_TIME)
             .and_then(|()| (&connection.socket).read_exact(&mut rest));
         if let Err(error) = read {
             return Ending::Failed { error: format!("no whole header: {}", crate::reason(&error)) };
         }
-        let sending = Sending::of(&back, &rest, self.most);
-        let send = |over: &TcpStream| self.send(sending, (over, connection.index), server);
+        let sending = Sending::of(back, &rest, self.most);
+        let must_end = |now| self.must_end(now);
+        let send = |over: &TcpStream| {
+            self.sending((over, connection.index), server, |counters| {
+                sending.run(over, counters, &*server.clock, &must_end)
+            })
+        };
         let send_back = |port| match self.connect(port) {
             Ok(socket) => send(&socket),
             Err(error) => Ending::Failed { error },
@@ -196,16 +223,16 @@ impl Group {
         socket.map_err(|error| format!("cannot connect to {to}: {}", crate::reason(&error)))
     }
 
-    fn send(
+    /// Notes what `send` sends over a connection, and counts where it is told to.
+    fn sending(
         &self,
-        sending: Sending,
         (socket, index): (&TcpStream, u32),
         server: &ServerContext,
+        send: impl FnOnce(&Counters) -> Ending,
     ) -> Ending {
         let counters = &self.counters[(self.plan.streams + index) as usize];
         let began = server.clock.now();
-        let must_end = |now| self.must_end(now);
-        let ending = sending.run(socket, counters, &*server.clock, &must_end);
+        let ending = send(counters);
         let ended = server.clock.now();
         let mut shared = self.lock();
         let (first, last) = shared.sent.unwrap_or((began, ended));
