@@ -31,15 +31,28 @@ fn harm(mut socket: TcpStream, random: &mut fastrand::Rng) -> Option<TcpStream> 
     let mut garbage = vec![0; random.usize(1..4096)];
     random.fill(&mut garbage);
     // What the server does not want to hear fails, which is no matter here.
-    match random.u8(0..6) {
+    match random.u8(0..9) {
         0 => {}
         1 => _ = socket.write_all(&cookie[..random.usize(0..37)]),
         2 => _ = socket.write_all(&garbage),
         3 => _ = socket.write_all(&[&cookie[..], &garbage].concat()),
         4 => _ = socket.write_all(b"linerate keyed, version 1           \0garbage"),
+        5..8 => iperf2(&mut socket, random),
         _ => ask(&mut socket, &cookie),
     }
     random.bool().then_some(socket)
+}
+
+/// The header of a client of iperf2 that receives for years, that asks for a connection to a port, or
+/// that is to be answered; sometimes not all of it.
+fn iperf2(socket: &mut TcpStream, random: &mut fastrand::Rng) {
+    let flags: u32 = [0x4401_0078, 0xc001_0079, 0x0080_0000][random.usize(0..3)];
+    let mut words = [0_u32; 15];
+    let amount = 0x8000_0001;
+    (words[0], words[1], words[2], words[5]) = (flags, random.u32(0..2_000), 22, amount);
+    words[8] = 0x0400_0000;
+    let header: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    _ = socket.write_all(&header[..random.usize(37..=header.len())]);
 }
 
 /// Asks for a test, and opens none of its streams.
