@@ -14,6 +14,7 @@ mod cell;
 mod consumers;
 mod deviations;
 mod golden;
+mod iperf2;
 mod matrix;
 mod pairwise;
 mod program;
@@ -68,6 +69,7 @@ enum Task {
     Bare(siege::Bare),
     Consumers(consumers::Consumers),
     Golden(golden::Golden),
+    Iperf2(iperf2::Iperf2),
     Matrix(matrix::Matrix),
     Shaped(shaped::Shaped),
     Siege(siege::Siege),
@@ -81,6 +83,7 @@ impl Task {
             Self::Bare(task) => task.run(),
             Self::Consumers(task) => task.run(),
             Self::Golden(task) => task.run(),
+            Self::Iperf2(task) => task.run(),
             Self::Matrix(task) => task.run(),
             Self::Shaped(task) => task.run(),
             Self::Siege(task) => task.run(),

@@ -25,8 +25,8 @@ pub(crate) struct Dist {
     /// Build for all of them
     #[arg(long, conflicts_with = "target")]
     all: bool,
-    /// For a small machine: without authentication, history, reports, imports, manual pages and
-    /// completions
+    /// For a small machine: without authentication, history, reports, imports, manual pages,
+    /// completions, series of tests (ab, ladder, mesh, sweep), packets and the demo
     #[arg(long)]
     board: bool,
 }

@@ -141,7 +141,7 @@ fn other_address(slot: usize) -> IpAddr {
 type Kind = fn(&mut Random) -> Vec<Step>;
 
 /// What a hostile peer may be like.
-const KINDS: [(&str, Kind); 20] = [
+const KINDS: [(&str, Kind); 26] = [
     ("silence", |_| vec![Step::Hold]),
     ("half a cookie", |_| vec![Step::Cookie(COOKIE_LENGTH / 2), Step::Hold]),
     ("cookie", |_| vec![Step::Cookie(COOKIE_LENGTH), Step::Hold]),
@@ -163,6 +163,12 @@ const KINDS: [(&str, Kind); 20] = [
     ("TEST_END", |_| tcp(Direction::Both).silent_from(Stage::Ended)),
     ("half of the results", |_| half_of_the_results()),
     ("results, but no IPERF_DONE", |_| tcp(Direction::Send).silent_from(Stage::Told)),
+    ("iperf2, half a header", |_| holds(iperf2(REVERSE, 0x0400)[..40].to_vec())),
+    ("iperf2, sends nothing", |_| holds(iperf2(PLAIN, 0))),
+    ("iperf2, one of 1,024 connections", |_| holds(iperf2(MANY, 0))),
+    ("iperf2 reverse, reads nothing", |_| holds(iperf2(REVERSE, 0x0400))),
+    ("iperf2 full-duplex, neither", |_| holds(iperf2(REVERSE, 0x0800))),
+    ("iperf2, half a request", |_| holds(iperf2(REQUEST, 0)[..48].to_vec())),
 ];
 
 const fn tcp(direction: Direction) -> Session {
@@ -189,6 +195,23 @@ fn half_of_the_results() -> Vec<Step> {
     steps
 }
 
+fn holds(bytes: Vec<u8>) -> Vec<Step> {
+    vec![Step::Send(bytes), Step::Hold]
+}
+
+/// The header of an iperf2 client (docs/protocol/iperf2.md, section 3): flags, number of connections,
+/// and the upper flags; for ten minutes.
+fn iperf2((flags, number): (u32, u32), upper: u32) -> Vec<u8> {
+    let mut words = [0; 15];
+    (words[0], words[1], words[5], words[8]) = (flags, number, u32::MAX - 60_000, upper << 16);
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+const PLAIN: (u32, u32) = (0x4001_0078, 1);
+const MANY: (u32, u32) = (0x4001_0078, 1_024);
+const REVERSE: (u32, u32) = (0x4401_0078, 1);
+/// Of `--bounceback`, with a length of 100 bytes.
+const REQUEST: (u32, u32) = (0x0080_0000, 100);
 const HTTP: &[u8] = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: Mozilla/5.0\r\n\r\n";
 /// Real clients that are stopped, and when.
 const STOPPED: usize = 16;

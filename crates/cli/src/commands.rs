@@ -1,5 +1,6 @@
 //! One module per command.
 
+#[cfg(feature = "campaigns")]
 pub(crate) mod ab;
 #[cfg(feature = "calc")]
 pub(crate) mod calc;
@@ -8,6 +9,7 @@ pub(crate) mod compare;
 #[cfg(feature = "manual")]
 pub(crate) mod completions;
 pub(crate) mod copy;
+#[cfg(feature = "demo")]
 pub(crate) mod demo;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
@@ -21,17 +23,22 @@ pub(crate) mod iperf3;
 #[cfg(feature = "store")]
 pub(crate) mod kept;
 pub(crate) mod key;
+#[cfg(feature = "campaigns")]
 pub(crate) mod ladder;
 pub(crate) mod latency;
 #[cfg(feature = "manual")]
 pub(crate) mod man;
+#[cfg(feature = "campaigns")]
 pub(crate) mod mesh;
+pub(crate) mod mesh_agent;
+#[cfg(feature = "packets")]
 pub(crate) mod packets;
 pub(crate) mod probe;
 #[cfg(feature = "html")]
 pub(crate) mod report;
 pub(crate) mod search;
 pub(crate) mod serve;
+#[cfg(feature = "campaigns")]
 pub(crate) mod sweep;
 pub(crate) mod test;
 pub(crate) mod tune;

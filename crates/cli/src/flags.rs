@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgGroup, ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
+#[cfg(feature = "campaigns")]
 mod ab;
 mod brief;
 mod c_numbers;
@@ -15,12 +16,14 @@ mod color;
 mod compare;
 mod copy;
 mod cpus;
+#[cfg(feature = "demo")]
 mod demo;
 mod diagnose;
 pub(crate) mod engines;
 mod environment;
 mod explain;
 pub(crate) mod format;
+#[cfg(feature = "packets")]
 mod frames;
 mod habits;
 #[cfg(feature = "store")]
@@ -33,12 +36,17 @@ pub(crate) mod iperf3_values;
 #[cfg(feature = "store")]
 mod kept;
 mod key;
+#[cfg(feature = "campaigns")]
 mod ladder;
 mod latency;
+#[cfg(feature = "campaigns")]
 mod mesh;
+#[cfg(feature = "campaigns")]
 mod mesh_job;
+#[cfg(feature = "campaigns")]
 mod mesh_ssh;
 mod packets;
+#[cfg(any(feature = "calc", feature = "campaigns"))]
 pub(crate) mod points;
 mod probe;
 mod profile;
@@ -57,7 +65,9 @@ mod store;
 #[cfg(not(feature = "store"))]
 #[path = "flags/no_store.rs"]
 mod store;
+#[cfg(feature = "campaigns")]
 mod sweep;
+#[cfg(feature = "campaigns")]
 pub(crate) mod sweep_axis;
 mod test;
 mod tune;
@@ -68,6 +78,7 @@ mod width;
 use refusal::Place;
 use server::SERVER;
 
+#[cfg(feature = "campaigns")]
 pub(crate) use ab::AbFlags;
 #[cfg(feature = "calc")]
 pub(crate) use calc::{
@@ -77,9 +88,11 @@ pub(crate) use capture::CaptureFlags;
 pub(crate) use color::Color;
 pub(crate) use compare::{CompareFlags, ComparisonFormat};
 pub(crate) use copy::CopyFlags;
+#[cfg(feature = "demo")]
 pub(crate) use demo::DemoFlags;
 pub(crate) use diagnose::DiagnoseFlags;
 pub(crate) use explain::ExplainFlags;
+#[cfg(feature = "packets")]
 pub(crate) use frames::{Engine, FramesFlags, LinkFlags};
 #[cfg(feature = "store")]
 pub(crate) use history::{By, HistoryFlags};
@@ -90,8 +103,10 @@ pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
 #[cfg(feature = "store")]
 pub(crate) use kept::{ExportFlags, ShowFlags, TagFlags};
 pub(crate) use key::{KeyAction, KeyFlags};
+#[cfg(feature = "campaigns")]
 pub(crate) use ladder::LadderFlags;
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
+#[cfg(feature = "campaigns")]
 pub(crate) use mesh::MeshFlags;
 pub(crate) use probe::{Allowed, ProbeFlags};
 #[cfg(feature = "html")]
@@ -100,6 +115,7 @@ pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
 pub(crate) use serve_status::{ServeAction, StatusFlags};
 pub(crate) use serve_tune::TuneServeFlags;
+#[cfg(feature = "campaigns")]
 pub(crate) use sweep::SweepFlags;
 pub(crate) use test::TestFlags;
 pub(crate) use tune::TuneFlags;
@@ -164,15 +180,18 @@ impl Arguments {
             (Command::Search(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Search(Box::new(flags)))
             }
+            #[cfg(feature = "campaigns")]
             (Command::Ladder(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Ladder(Box::new(flags)))
             }
+            #[cfg(feature = "campaigns")]
             (Command::Ab(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Ab(Box::new(flags)))
             }
             (Command::Tune(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Tune(Box::new(flags)))
             }
+            #[cfg(feature = "campaigns")]
             (Command::Sweep(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Sweep(Box::new(flags)))
             }
@@ -278,8 +297,10 @@ pub(crate) enum Command {
     /// Find the highest load without loss, and with a little
     Search(Box<SearchFlags>),
     /// Test over rates, sizes, streams, ..., and draw the curve
+    #[cfg(feature = "campaigns")]
     Sweep(Box<SweepFlags>),
     /// Compare two settings in turn until it is decided which is faster
+    #[cfg(feature = "campaigns")]
     Ab(Box<AbFlags>),
     /// Try what the verdict names, in turn, and keep what helps
     Tune(Box<TuneFlags>),
@@ -300,15 +321,19 @@ pub(crate) enum Command {
         kinds: Vec<measurement::remedy::SettingKind>,
     },
     /// Measure layer by layer, from the link to an application
+    #[cfg(feature = "campaigns")]
     Ladder(Box<LadderFlags>),
     /// Send frames below the sockets, and count what arrives
+    #[cfg(feature = "packets")]
     Packets(Box<FramesFlags>),
     /// Test all pairs of many hosts, and name the slow host or link
+    #[cfg(feature = "campaigns")]
     Mesh(Box<MeshFlags>),
     /// Answer the other agents of a mesh, and test as standard input says
     #[command(hide = true)]
     MeshAgent,
     /// Plant a fault, name it, fix it and prove it, on hosts of its own
+    #[cfg(feature = "demo")]
     Demo(DemoFlags),
     /// Name what limits this host, or a test against a server
     Diagnose(DiagnoseFlags),
@@ -322,18 +347,9 @@ pub(crate) enum Command {
     /// Write a page of HTML that shows tests
     #[cfg(feature = "html")]
     Report(ReportFlags),
-    /// List the runs so far, and what changed from version to version
     #[cfg(feature = "store")]
-    History(HistoryFlags),
-    /// Print a run of the history again
-    #[cfg(feature = "store")]
-    Show(ShowFlags),
-    /// Give a run of the history a name
-    #[cfg(feature = "store")]
-    Tag(TagFlags),
-    /// Write records of the history to a file
-    #[cfg(feature = "store")]
-    Export(ExportFlags),
+    #[command(flatten)]
+    Past(PastCommand),
     /// Answer monitoring systems by HTTP: test a host when they ask
     Probe(ProbeFlags),
     /// Measure how fast this host copies, and what that costs a test
@@ -383,6 +399,20 @@ pub(crate) enum Command {
         #[arg(value_name = "COMMAND")]
         command: Option<String>,
     },
+}
+
+/// Commands on the history of runs.
+#[cfg(feature = "store")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum PastCommand {
+    /// List the runs so far, and what changed from version to version
+    History(HistoryFlags),
+    /// Print a run of the history again
+    Show(ShowFlags),
+    /// Give a run of the history a name
+    Tag(TagFlags),
+    /// Write records of the history to a file
+    Export(ExportFlags),
 }
 
 /// Version, commit where it is known, target and features of this build (`build.rs`).

@@ -79,18 +79,24 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Test(flags) => commands::test::run(&flags),
         Command::Latency(flags) => commands::latency::run(&flags),
         Command::Search(flags) => commands::search::run(&flags),
+        #[cfg(feature = "campaigns")]
         Command::Ladder(flags) => commands::ladder::run(&flags),
+        #[cfg(feature = "packets")]
         Command::Packets(flags) => commands::packets::run(&flags),
         Command::Copy(flags) => commands::copy::run(&flags),
+        #[cfg(feature = "campaigns")]
         Command::Ab(flags) => commands::ab::run(&flags),
         Command::Tune(flags) => commands::tune::run(&flags),
         Command::Watchdog { state } => Ok(commands::tune::watchdog(&state)),
         Command::TuneHelper { state, key, kinds } => {
             Ok(commands::serve::tune_helper(&state, &key, &kinds))
         }
+        #[cfg(feature = "campaigns")]
         Command::Sweep(mut flags) => commands::sweep::run(&mut flags),
+        #[cfg(feature = "campaigns")]
         Command::Mesh(flags) => commands::mesh::run(&flags),
-        Command::MeshAgent => Ok(commands::mesh::agent()),
+        Command::MeshAgent => Ok(commands::mesh_agent::run()),
+        #[cfg(feature = "demo")]
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Diagnose(flags) => commands::diagnose::run(&flags),
         Command::Explain(flags) => commands::explain::run(&flags),
@@ -100,13 +106,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         #[cfg(feature = "html")]
         Command::Report(flags) => commands::report::run(&flags),
         #[cfg(feature = "store")]
-        Command::History(flags) => commands::history::run(&flags),
-        #[cfg(feature = "store")]
-        Command::Show(flags) => commands::kept::show(&flags),
-        #[cfg(feature = "store")]
-        Command::Tag(flags) => commands::kept::tag(&flags),
-        #[cfg(feature = "store")]
-        Command::Export(flags) => commands::kept::export(&flags),
+        Command::Past(command) => commands::history::past(command),
         Command::Host(flags) => commands::host::run(&flags),
         Command::Capture(flags) => commands::capture::run(&flags),
         Command::Key(flags) => commands::key::run(&flags),

@@ -4,9 +4,8 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use linux::limits;
-use linux::memory::Region;
 use measurement::plan::PlanDraft;
-use measurement::{Direction, End, Pacing, PayloadPages, StreamOptions, TestPlan, Transport};
+use measurement::{Direction, End, Pacing, StreamOptions, TestPlan, Transport};
 
 use crate::exit::UsageError;
 use crate::flags::{TestFlags, engines};
@@ -68,16 +67,6 @@ pub(crate) fn check_congestion(name: &str) -> Result<(), UsageError> {
         _ => return Ok(()),
     };
     Err(UsageError(text))
-}
-
-/// Says before a server is asked whether the kernel grants pages for the payload.
-pub(crate) fn check_pages(pages: Option<PayloadPages>) -> Result<(), UsageError> {
-    if pages != Some(PayloadPages::Huge) || Region::on_huge_pages(1).is_ok() {
-        return Ok(());
-    }
-    let text = "the kernel grants no huge pages: echo madvise > \
-                /sys/kernel/mm/transparent_hugepage/enabled, or leave huge out";
-    Err(UsageError(text.to_owned()))
 }
 
 /// `a, b or c`.

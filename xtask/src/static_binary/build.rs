@@ -16,8 +16,8 @@ use crate::workspace::Workspace;
 pub(crate) enum Contents {
     /// Everything.
     Whole,
-    /// For a small machine: without authentication, history, reports, imports, manual pages and
-    /// completions.
+    /// For a small machine: without authentication, history, reports, imports, manual pages,
+    /// completions, series of tests, frames below the sockets and the demo.
     Board,
 }
 
@@ -34,7 +34,9 @@ impl Contents {
     fn features(self) -> &'static [&'static str] {
         match self {
             Self::Whole => &["--features", "no-unwinder"],
-            Self::Board => &["--no-default-features", "--features", "no-unwinder"],
+            Self::Board => {
+                &["--no-default-features", "--features", "no-unwinder", "--config", SMALL]
+            }
         }
     }
 }
@@ -46,6 +48,9 @@ pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) 
     build.args(contents.features()).args(["--target", target.triple, "--"]);
     build.args(link_arguments(workspace)?);
     build.args(SMALLER);
+    if !target.is_32_bit_arm() {
+        build.args(OUTLINER);
+    }
     build.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace, target)?.join("\x1f"));
     set_compiler(&mut build, target);
     command::run(build.current_dir(&workspace.root))?;
@@ -118,6 +123,9 @@ fn flags(workspace: &Workspace, target: &Target) -> Result<Vec<String>> {
     Ok(flags)
 }
 
+/// On a small machine, whose work for a datagram is the kernel's, what moves payload is small, too.
+const SMALL: &str = "profile.dist.package.linerate-dataplane.opt-level='s'";
+
 /// What no profile of Cargo.toml can say: without tables for unwinding, relocations in short form,
 /// and one of functions that are alike, which the linker of the toolchain can find.
 fn link_arguments(workspace: &Workspace) -> Result<Vec<String>> {
@@ -137,14 +145,14 @@ const PROFILE: &str = "dist";
 /// function once.
 const LINKER: [&str; 3] = ["-Wl,--no-eh-frame-hdr", "-Wl,-z,pack-relative-relocs", "-Wl,--icf=all"];
 /// Flags that make the code of LLVM smaller, in Rust's library as well, which was not compiled to be
-/// small: sequences of instructions that are alike become functions, functions that differ in
-/// constants alone become one, and blocks are placed so that jumps are short.
-const SMALLER: [&str; 4] = [
-    "-Cllvm-args=-enable-machine-outliner=always",
-    "-Cllvm-args=-machine-outliner-reruns=4",
-    "-Cllvm-args=-enable-global-merge-func",
-    "-Cllvm-args=-apply-ext-tsp-for-size",
-];
+/// small: functions that differ in constants alone become one, and blocks are placed so that jumps are
+/// short.
+const SMALLER: [&str; 2] =
+    ["-Cllvm-args=-enable-global-merge-func", "-Cllvm-args=-apply-ext-tsp-for-size"];
+/// Likewise sequences of instructions that are alike become functions. On 32-bit ARM such a function
+/// can lose the address to which it returns: the file of armv7 ended by SIGSEGV at `--version`.
+const OUTLINER: [&str; 2] =
+    ["-Cllvm-args=-enable-machine-outliner=always", "-Cllvm-args=-machine-outliner-reruns=4"];
 /// Debian's cross compilers have the headers of glibc, also for what is linked with musl. With these
 /// SQLite asks for open64() and the like (feature_test_macros(7), `_FILE_OFFSET_BITS`), which musl
 /// lacks; where a long has 64 bits open() is the same.

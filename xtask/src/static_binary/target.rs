@@ -72,6 +72,11 @@ impl Target {
         if self.is_native() { "libc6-dev" } else { self.cross[C_LIBRARY].1 }
     }
 
+    /// Whether it is a 32-bit ARM.
+    pub(crate) fn is_32_bit_arm(&self) -> bool {
+        self.triple.starts_with("arm")
+    }
+
     /// Whether it is linked with glibc, which has to be asked to be linked statically.
     pub(crate) fn is_glibc(&self) -> bool {
         self.triple.contains("-gnu")
@@ -129,7 +134,7 @@ pub(crate) static TARGETS: [Target; 4] = [
         triple: "armv7-unknown-linux-gnueabihf",
         debian: "armhf",
         tools: "arm-linux-gnueabihf",
-        flags: &[],
+        flags: &["-Ctarget-feature=+thumb-mode"],
         cross: [
             ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
             ("arm-linux-gnueabihf-strip", "binutils-arm-linux-gnueabihf"),

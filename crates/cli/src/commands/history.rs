@@ -1,4 +1,4 @@
-//! `linerate history`.
+//! `linerate history`, and the choice among the commands on the history.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -8,10 +8,21 @@ use measurement::comparison::Versions;
 use measurement::{Quantity, Run, RunRow, Stamp};
 use store::{Filter, Keep};
 
-use crate::flags::{By, HistoryFlags};
+use super::kept;
+use crate::flags::{By, HistoryFlags, PastCommand};
 use crate::{history, output, terminal};
 
-pub(crate) fn run(flags: &HistoryFlags) -> anyhow::Result<ExitCode> {
+/// Does what a command on the history says.
+pub(crate) fn past(command: PastCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        PastCommand::History(flags) => run(&flags),
+        PastCommand::Show(flags) => kept::show(&flags),
+        PastCommand::Tag(flags) => kept::tag(&flags),
+        PastCommand::Export(flags) => kept::export(&flags),
+    }
+}
+
+fn run(flags: &HistoryFlags) -> anyhow::Result<ExitCode> {
     let now_millis = linux::clock::realtime_millis();
     if let Some(keep) = flags.keep {
         return prune(flags, keep, now_millis);

@@ -1,10 +1,8 @@
 //! `linerate mesh`.
 
-mod agent;
 mod hosts;
 mod joined;
 mod kubernetes;
-mod links;
 mod passed_on;
 mod slurm;
 mod store;
@@ -31,7 +29,6 @@ use crate::flags::MeshFlags;
 use crate::moving_line::MovingLine;
 use crate::{exit, output, terminal};
 
-pub(crate) use agent::run as agent;
 use store::Store;
 
 pub(crate) fn run(flags: &MeshFlags) -> anyhow::Result<ExitCode> {

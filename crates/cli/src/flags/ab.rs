@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Error};
 use measurement::remedy::Setting;
-use measurement::units::parse_count;
 
-use super::requirements::parse_percentage;
 use super::server::Target;
+use super::values::{parse_margin, parse_pairs};
 use super::{Arguments, Command, TestFlags};
 
 /// Compares two settings, A and B: tests both in turn, pair by pair in an order by lot, until it is
@@ -118,17 +117,6 @@ fn own_option(word: &OsStr) -> Option<Value> {
     let (name, value) = word.split_once('=').map_or((word, None), |(name, it)| (name, Some(it)));
     let value = if value.is_some() { Value::Within } else { Value::Next };
     OWN.contains(&name).then_some(value)
-}
-
-pub(super) fn parse_pairs(text: &str) -> Result<u32, String> {
-    let count = parse_count(text).map_err(|error| error.to_string())?;
-    let pairs = u32::try_from(count).ok().filter(|pairs| (4..=1_000).contains(pairs));
-    pairs.ok_or_else(|| "choose between 4 and 1000".to_owned())
-}
-
-pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
-    let share = parse_percentage(text).ok().filter(|share| (0.001..=0.5).contains(share));
-    share.ok_or_else(|| "choose between 0.1% and 50%".to_owned())
 }
 
 /// Options that `linerate test` has not.

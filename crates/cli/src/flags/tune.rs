@@ -9,8 +9,8 @@ use host::tuning::PersistBy;
 use measurement::Metric;
 
 use super::TestFlags;
-use super::ab::{parse_margin, parse_pairs};
 use super::server::parse_observed;
+use super::values::{parse_margin, parse_pairs};
 
 /// Tunes this host for a test: tries the changes that its verdict names, one after another, against
 /// the settings before them in turn, keeps what helps and hurts nothing else, and undoes the rest. A

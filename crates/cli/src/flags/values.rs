@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use measurement::plan::MAX_STREAMS;
-use measurement::units::{group_thousands, parse_duration};
+use measurement::units::{group_thousands, parse_count, parse_duration};
 use report::rates::UnitFormat;
+
+use super::requirements::parse_percentage;
 
 /// A number of parallel streams.
 pub(super) fn parse_streams(text: &str) -> Result<u32, String> {
@@ -25,6 +27,19 @@ pub(super) fn parse_pause_of_probes(text: &str) -> Result<Duration, String> {
     let span = parse_duration(text).map_err(|error| error.to_string())?;
     let range = Duration::from_millis(1)..=Duration::from_secs(1);
     if range.contains(&span) { Ok(span) } else { Err("choose between 1ms and 1s".to_owned()) }
+}
+
+/// A number of pairs of tests.
+pub(super) fn parse_pairs(text: &str) -> Result<u32, String> {
+    let count = parse_count(text).map_err(|error| error.to_string())?;
+    let pairs = u32::try_from(count).ok().filter(|pairs| (4..=1_000).contains(pairs));
+    pairs.ok_or_else(|| "choose between 4 and 1000".to_owned())
+}
+
+/// A margin of equivalence.
+pub(super) fn parse_margin(text: &str) -> Result<f64, String> {
+    let share = parse_percentage(text).ok().filter(|share| (0.001..=0.5).contains(share));
+    share.ok_or_else(|| "choose between 0.1% and 50%".to_owned())
 }
 
 /// The unit of rates, by iperf3's letters.

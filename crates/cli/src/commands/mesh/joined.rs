@@ -18,7 +18,8 @@ use linux::clock;
 use session::sealed::{self, SealedReader, SealedWriter};
 use session::tuning::SharedKey;
 
-use super::{agent, coordinate};
+use super::coordinate;
+use crate::commands::mesh_agent;
 use crate::exit::UsageError;
 use crate::flags::MeshFlags;
 
@@ -45,7 +46,7 @@ pub(super) fn run(flags: &MeshFlags, at: &str) -> anyhow::Result<ExitCode> {
     let name = name.unwrap_or_else(|| format!("node{number}"));
     if number > 0 {
         let (reader, writer) = join(at, &key, &Hello { number, name })?;
-        return Ok(agent::run_over(reader, writer));
+        return Ok(mesh_agent::run_over(BufReader::with_capacity(4096, reader), writer));
     }
     let (_, port) = at.rsplit_once(':').unwrap_or_default();
     let port = port.parse().map_err(|_| UsageError(format!("{at} has no port")))?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use campaign::Row;
 use campaign::search::Sweep;
 use linux::limits;
+use linux::memory::Region;
 use measurement::engine::{EngineRole, choosable_engines};
 use measurement::plan::PlanDraft;
 use measurement::units::show_duration;
@@ -232,7 +233,7 @@ fn set_name(draft: &mut PlanDraft, axis: Axis, name: &str) -> Result<(), UsageEr
     match axis {
         Axis::Pages => {
             draft.options.pages = PayloadPages::named(name);
-            plan::check_pages(draft.options.pages)?;
+            check_pages(draft.options.pages)?;
         }
         Axis::Congestion => {
             plan::check_congestion(name)?;
@@ -272,3 +273,13 @@ const USUAL_TIME: Duration = Duration::from_secs(2);
 const SHORTEST: Duration = Duration::from_millis(500);
 /// However much a budget leaves.
 const LONGEST: Duration = Duration::from_secs(10);
+
+/// Says before a server is asked whether the kernel grants pages for the payload.
+fn check_pages(pages: Option<PayloadPages>) -> Result<(), UsageError> {
+    if pages != Some(PayloadPages::Huge) || Region::on_huge_pages(1).is_ok() {
+        return Ok(());
+    }
+    let text = "the kernel grants no huge pages: echo madvise > \
+                /sys/kernel/mm/transparent_hugepage/enabled, or leave huge out";
+    Err(UsageError(text.to_owned()))
+}

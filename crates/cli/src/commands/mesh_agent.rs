@@ -2,8 +2,10 @@
 //! tells it to run, over its standard input and output or over a connection. It ends when its input
 //! does.
 
+mod links;
+
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -26,7 +28,6 @@ use session::server::{
 };
 use session::{Family, OptionalParameters, Server, Token};
 
-use super::links;
 use crate::exit;
 
 /// Answers to the coordinator, from several threads.
@@ -37,9 +38,10 @@ pub(crate) fn run() -> ExitCode {
     serve(io::stdin().lock(), Box::new(io::stdout()))
 }
 
-/// As above, over a connection.
-pub(super) fn run_over(input: impl Read, output: impl Write + Send + 'static) -> ExitCode {
-    serve(BufReader::with_capacity(4096, input), Box::new(output))
+/// Runs likewise, over a connection.
+#[cfg(feature = "campaigns")]
+pub(crate) fn run_over(input: impl BufRead, output: impl Write + Send + 'static) -> ExitCode {
+    serve(input, Box::new(output))
 }
 
 fn serve(mut input: impl BufRead, output: Box<dyn Write + Send>) -> ExitCode {

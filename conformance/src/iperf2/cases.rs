@@ -1,0 +1,68 @@
+//! Command lines that people type, with the length of each test cut to a second.
+
+/// One test.
+pub(super) struct Case {
+    /// Those of the client.
+    pub(super) options: &'static str,
+    /// The version of iperf2 that has them first.
+    pub(super) since: (u32, u32, u32),
+    /// Of what the ends say, as a share.
+    pub(super) tolerance: f64,
+    /// What both ends together have to move.
+    pub(super) kilobytes: Option<f64>,
+    pub(super) short: bool,
+}
+
+impl Case {
+    pub(super) fn is_udp(&self) -> bool {
+        self.options.split(' ').any(|word| word == "-u")
+    }
+
+    /// The UDP server of 2.1.8 crashes at the end of some flows, of its own clients too.
+    pub(super) fn attempts(&self, is_own_server: bool) -> u32 {
+        if self.is_udp() && !is_own_server { 8 } else { 1 }
+    }
+
+    const fn of(options: &'static str) -> Self {
+        Self { options, since: (2, 0, 0), tolerance: CLOSE, kilobytes: None, short: false }
+    }
+
+    const fn of_bytes(options: &'static str, kilobytes: f64) -> Self {
+        Self { kilobytes: Some(kilobytes), ..Self::of(options) }
+    }
+
+    const fn in_short(self) -> Self {
+        Self { short: true, ..self }
+    }
+
+    /// Of 2.1 and later.
+    const fn of_2_1(self) -> Self {
+        Self { since: (2, 1, 0), ..self }
+    }
+
+    /// One end goes on when the other has closed its account.
+    const fn loose(self) -> Self {
+        Self { tolerance: LOOSE, ..self }
+    }
+}
+
+pub(super) const CASES: [Case; 15] = [
+    Case::of("-t 1"),
+    Case::of_bytes("-n 3M", 3_072.0).in_short(),
+    Case::of_bytes("-n 2M -w 256K -l 8K", 2_048.0),
+    Case::of_bytes("-n 1M -P 4", 4_096.0),
+    Case::of("-t 1 -P 2 -M 1000"),
+    Case::of("-t 1 -d -P 2").loose(),
+    Case::of_bytes("-n 3M -d", 6_144.0).in_short(),
+    Case::of_bytes("-n 2M -r", 4_096.0),
+    Case::of("-u -t 1 -b 20M").in_short(),
+    Case::of("-u -t 1 -b 5M -P 2 -l 1000"),
+    Case::of("-t 1 -b 50M").of_2_1(),
+    Case::of("-t 1 -R").of_2_1().loose(),
+    Case::of_bytes("-n 2M -R", 2_048.0).of_2_1().in_short(),
+    Case::of("-t 1 --full-duplex -b 50M").of_2_1().loose(),
+    Case::of("-t 1 --bounceback").of_2_1().in_short(),
+];
+
+const CLOSE: f64 = 0.02;
+const LOOSE: f64 = 0.15;
