@@ -11,10 +11,12 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use crate::option;
 
 mod batch;
+mod group;
 mod offload;
 mod origin;
 
 pub use batch::{ReceiveBatch, Received, SendBatch};
+pub use group::join_group;
 pub use offload::{
     MAX_GSO_PAYLOAD, MAX_GSO_SEGMENTS, MAX_GSO_SEGMENTS_SINCE_6_9, check_gso, enable_gro, has_gro,
 };

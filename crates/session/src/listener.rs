@@ -108,6 +108,7 @@ fn listen(options: &ServerOptions) -> Result<(TcpListener, UdpSocket, SocketAddr
     let device = options.session.device.as_deref();
     let udp = linux::udp::bind_on(device, address, true, is_dual(options)).map_err(failed)?;
     linux::udp::enable_packet_info(&udp).map_err(failed)?;
+    linux::udp::join_group(&udp, address.ip(), device, options.source).map_err(failed)?;
     Ok((tcp, udp, address))
 }
 

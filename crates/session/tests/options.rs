@@ -357,6 +357,7 @@ impl Bench {
             port: 0,
             family: Family::Any,
             one_off: OneOff::Test,
+            source: None,
             idle_limit: Some(Duration::from_secs(60)),
             stop_timeout: Duration::ZERO,
             order: Order::ONE,

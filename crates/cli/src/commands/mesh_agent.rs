@@ -90,6 +90,7 @@ fn options(key: String) -> ServerOptions {
         port: 0,
         family: Family::Any,
         one_off: OneOff::No,
+        source: None,
         idle_limit: None,
         stop_timeout: Duration::ZERO,
         order: session::server::Order {

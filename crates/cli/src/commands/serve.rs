@@ -82,6 +82,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
         port: flags.port,
         family: flags.family.into(),
         one_off: if flags.order.one_off { OneOff::Test } else { OneOff::No },
+        source: None,
         idle_limit: None,
         stop_timeout: flags.service.stop_timeout,
         order: order(flags),

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::support::{
     Directory, Finished, LINERATE, Running, Server, free_port, linerate, program, run, skip,
@@ -185,4 +186,26 @@ fn a_link_named_iperf_is_client_and_server() {
     server.signal("INT");
     let finished = server.finish();
     finished.assert_prints(&["Server listening on TCP port", "97.7 KBytes", "(0%)", "Jitter"]);
+}
+
+#[test]
+fn a_multicast_group_is_sent_to_and_received() {
+    let group = "239.77.5.1";
+    let port = free_port();
+    let server = |sender: &str| {
+        let words = format!("iperf -s -u -p {port} -B {group}%lo -H {sender} -y C");
+        Running::start(linerate(&words))
+    };
+    let (right, wrong) = (server("127.0.0.1"), server("127.0.0.9"));
+    std::thread::sleep(Duration::from_millis(300));
+    let words = format!("iperf -c {group} -u -p {port} -B 127.0.0.1%lo -T 1 -t 0.5 -b 2M");
+    let sent = run(linerate(&words));
+    assert_eq!(sent.code, Some(0), "{sent:?}");
+    assert!(!sent.stderr.contains("WARNING"), "{sent:?}");
+    for (server, hears) in [(right, true), (wrong, false)] {
+        server.signal("INT");
+        let printed = server.finish().stdout;
+        let row = format!(",{group},{port},127.0.0.1,");
+        assert_eq!(printed.contains(&row), hears, "{row} {printed}");
+    }
 }

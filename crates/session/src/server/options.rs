@@ -24,6 +24,8 @@ use crate::resolve::Family;
 pub struct ServerOptions {
     /// Address to listen on; none: all addresses.
     pub bind: Option<IpAddr>,
+    /// The one sender to a multicast group, if `bind` is that; none: any.
+    pub source: Option<IpAddr>,
     /// Port for TCP and UDP; 0: the kernel chooses it.
     pub port: u16,
     /// Address family to listen on if no address is given.

@@ -2,6 +2,7 @@
 //! not is refused in one sentence.
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use measurement::{BitRate, ByteSize};
@@ -82,6 +83,8 @@ pub(super) struct SocketArguments {
     pub(super) congestion: Option<String>,
     pub(super) type_of_service: u8,
     pub(super) hop_limit: Option<u8>,
+    /// The one sender to the multicast group that `-B` names.
+    pub(super) source: Option<IpAddr>,
 }
 
 impl Default for Arguments {
@@ -165,6 +168,7 @@ impl Arguments {
             'P' => self.streams = values::count("-P", &value)?,
             'B' => self.bind = Some(value),
             'V' => self.ipv6 = true,
+            'H' => socket.source = Some(values::address(&value)?),
             'f' => self.unit = values::unit(&value)?,
             'y' if value.eq_ignore_ascii_case("c") => self.form = Form::Csv,
             'y' => return Err(format!("-y {value}: of report styles there is C alone")),

@@ -97,6 +97,10 @@ impl Observer for Printer {
 
 /// As iperf2 says it, of each flow that the server did not report.
 fn warn_of_silence(record: &TestRecord) {
+    // No member of a multicast group reports.
+    if record.peer.as_ref().is_some_and(|peer| peer.address.ip().is_multicast()) {
+        return;
+    }
     for (number, stream) in (1..).zip(&record.streams) {
         if record.reported.streams.iter().all(|report| report.id != stream.id) {
             words::say_error(&format!(

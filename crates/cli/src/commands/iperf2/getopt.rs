@@ -81,7 +81,7 @@ fn lacks_value(option: &str) -> String {
 }
 
 /// The options that are there. Those whose effect is here what it always is come last.
-const KNOWN: [Known; 34] = [
+const KNOWN: [Known; 35] = [
     Known('c', "client", Value::Needed),
     Known('s', "server", Value::None),
     Known('p', "port", Value::Needed),
@@ -103,6 +103,7 @@ const KNOWN: [Known; 34] = [
     Known('P', "parallel", Value::Needed),
     Known('B', "bind", Value::Needed),
     Known('V', "ipv6_domain", Value::None),
+    Known('H', "ssm-host", Value::Needed),
     Known('f', "format", Value::Needed),
     Known('y', "reportstyle", Value::Needed),
     Known('w', "window", Value::Needed),
@@ -119,7 +120,7 @@ const KNOWN: [Known; 34] = [
 ];
 
 /// Options of iperf 2.1.8 that are not there.
-const LACKING: [(char, &str); 36] = [
+const LACKING: [(char, &str); 35] = [
     ('D', "daemon"),
     ('1', "singleclient"),
     ('U', "single_udp"),
@@ -129,7 +130,6 @@ const LACKING: [(char, &str); 36] = [
     ('o', "output"),
     ('x', "reportexclude"),
     ('z', "realtime"),
-    ('H', "ssm-host"),
     ('X', "peer-detect"),
     ('\0', "bounceback-congest"),
     ('\0', "connect-only"),

@@ -55,6 +55,7 @@ pub(super) fn options(
         port,
         family: if arguments.ipv6 { Family::Any } else { Family::V4 },
         one_off: OneOff::No,
+        source: arguments.socket.source,
         idle_limit: None,
         stop_timeout: Duration::ZERO,
         // Its clients cannot be told to wait.

@@ -1,5 +1,6 @@
 //! Values of options as iperf2 writes them: upper letters are powers of 1024, lower ones of 1000.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use measurement::{BitRate, ByteSize};
@@ -8,6 +9,11 @@ use report::iperf3::UnitFormat;
 pub(super) fn port(text: &str) -> Result<u16, String> {
     let port = text.parse().ok().filter(|port| *port > 0);
     port.ok_or_else(|| format!("-p {text}: a port is a number from 1 to 65535"))
+}
+
+/// The sender to a group.
+pub(super) fn address(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_| format!("-H {text}: the sender to a group is an address"))
 }
 
 pub(super) fn count(option: &str, text: &str) -> Result<u32, String> {

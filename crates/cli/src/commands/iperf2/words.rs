@@ -81,7 +81,8 @@ Usage: iperf [-s|-c HOST] [options]
   -l, --len N[kmKM]           Bytes of a write or datagram [default: 128K, UDP 1470, IPv6 1450]
   -i, --interval SECONDS      Time between two reports [default: none]
   -P, --parallel N            Streams [default: 1]
-  -B, --bind IP[:PORT][%DEV]  Address, port and interface
+  -B, --bind IP[:PORT][%DEV]  Address, port and interface; of a server, a multicast group
+  -H, --ssm-host IP           The one sender to that group
   -V, --ipv6_domain           IPv6
   -w, --window N[KM]          Socket buffers
   -M, --mss N                 TCP maximum segment size

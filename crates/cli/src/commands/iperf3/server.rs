@@ -46,6 +46,7 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
         family: plan::family(flags),
         one_off: if flags.one_off { OneOff::Client } else { OneOff::No },
         // Without --one-off an idle iperf3 starts anew; here there is nothing to mend.
+        source: None,
         idle_limit: idle.filter(|_| flags.one_off),
         stop_timeout: Duration::ZERO,
         order: Order::ONE,

@@ -34,9 +34,13 @@ pub(super) fn end(
     around: &Around<'_>,
 ) -> Vec<PeerStream> {
     let mut flows: Vec<_> = streams.iter().zip(sent).filter_map(flow).collect();
+    // No member of a group answers.
+    let is_to_group = |flow: &Flow| flow.socket.peer_addr().is_ok_and(|to| to.ip().is_multicast());
+    let is_group = flows.iter().any(is_to_group);
+    let (tries, pause) = if is_group { (TRIES_TO_GROUP, PAUSE_TO_GROUP) } else { (TRIES, PAUSE) };
     let mut reports = Vec::new();
     let mut datagram = vec![0; usize::try_from(block.bytes()).unwrap_or(MOST_RECEIVED)];
-    for _ in 0..TRIES {
+    for _ in 0..tries {
         let now = around.clock.now();
         for flow in &mut flows {
             header.write_end(now, flow.next, &mut datagram);
@@ -45,7 +49,7 @@ pub(super) fn end(
             _ = flow.socket.send(&datagram);
             flow.next += 1;
         }
-        let deadline = now.after(PAUSE);
+        let deadline = now.after(pause);
         while !flows.is_empty() && around.clock.now() < deadline {
             let left = deadline.since(around.clock.now());
             let mut watches: Vec<_> =
@@ -110,3 +114,6 @@ const MOST_RECEIVED: usize = 2_048;
 /// As iperf2 does it (clause 4.5).
 const TRIES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(250);
+/// To a multicast group.
+const TRIES_TO_GROUP: usize = 3;
+const PAUSE_TO_GROUP: Duration = Duration::from_millis(20);

@@ -78,6 +78,11 @@ impl Flows {
         lock(&self.peers).get(&source).map(|flow| flow.try_send(datagram.to_vec())).is_some()
     }
 
+    /// Whether there is a flow from that address.
+    pub(in super::super) fn has(&self, source: SocketAddr) -> bool {
+        lock(&self.peers).contains_key(&source)
+    }
+
     /// Receives the flow on a `socket` of its own, whose `first` datagram has come already.
     pub(in super::super) fn run(
         &self,
@@ -205,8 +210,7 @@ impl Run<'_> {
 
     fn take(&mut self, datagram: &[u8], now: Timestamp, counters: &Counters) {
         if let FlowEvent::Answer(answer) = self.flow.handle(datagram, now) {
-            // One that is lost is asked for again.
-            _ = self.socket.send(&answer);
+            self.say(&answer);
             return;
         }
         let report = self.flow.report();
@@ -229,8 +233,17 @@ impl Run<'_> {
             };
             let (now, length) = (self.server.clock.now(), length.min(room.len()));
             if let FlowEvent::Answer(answer) = self.flow.handle(&room[..length], now) {
-                _ = self.socket.send(&answer);
+                self.say(&answer);
             }
+        }
+    }
+
+    /// Answers, unless the flow goes to a multicast group, of which each member would answer.
+    fn say(&self, answer: &[u8]) {
+        let is_group = self.socket.local_addr().is_ok_and(|local| local.ip().is_multicast());
+        if !is_group {
+            // One that is lost is asked for again.
+            _ = self.socket.send(answer);
         }
     }
 }
