@@ -11,6 +11,8 @@ pub(super) struct Case {
     /// What both ends together have to move.
     pub(super) kilobytes: Option<f64>,
     pub(super) short: bool,
+    /// A version whose own two ends do not agree either: they have to move something.
+    pub(super) miscounts: Option<(u32, u32, u32)>,
 }
 
 impl Case {
@@ -20,11 +22,23 @@ impl Case {
 
     /// The UDP server of 2.1.8 crashes at the end of some flows, of its own clients too.
     pub(super) fn attempts(&self, is_own_server: bool) -> u32 {
-        if self.is_udp() && !is_own_server { 8 } else { 1 }
+        match (self.is_udp(), is_own_server) {
+            (true, false) => 8,
+            // A datagram is lost where a CPU is busy.
+            (true, true) => 3,
+            (false, _) => 1,
+        }
     }
 
     const fn of(options: &'static str) -> Self {
-        Self { options, since: (2, 0, 0), tolerance: CLOSE, kilobytes: None, short: false }
+        Self {
+            options,
+            since: (2, 0, 0),
+            tolerance: CLOSE,
+            kilobytes: None,
+            short: false,
+            miscounts: None,
+        }
     }
 
     const fn of_bytes(options: &'static str, kilobytes: f64) -> Self {
@@ -33,6 +47,11 @@ impl Case {
 
     const fn in_short(self) -> Self {
         Self { short: true, ..self }
+    }
+
+    /// Not of 2.0.5, whose server sends without an end then.
+    const fn of_2_0_13(self) -> Self {
+        Self { since: (2, 0, 13), ..self }
     }
 
     /// Of 2.1 and later.
@@ -46,15 +65,16 @@ impl Case {
     }
 }
 
-pub(super) const CASES: [Case; 15] = [
+pub(super) const CASES: [Case; 16] = [
     Case::of("-t 1"),
     Case::of_bytes("-n 3M", 3_072.0).in_short(),
     Case::of_bytes("-n 2M -w 256K -l 8K", 2_048.0),
     Case::of_bytes("-n 1M -P 4", 4_096.0),
     Case::of("-t 1 -P 2 -M 1000"),
-    Case::of("-t 1 -d -P 2").loose(),
-    Case::of_bytes("-n 3M -d", 6_144.0).in_short(),
-    Case::of_bytes("-n 2M -r", 4_096.0),
+    Case { miscounts: Some((2, 0, 13)), ..Case::of("-t 1 -d -P 2").loose() },
+    Case::of_bytes("-n 3M -d", 6_144.0).of_2_0_13().in_short(),
+    Case::of("-t 1 -r"),
+    Case::of_bytes("-n 2M -r", 4_096.0).of_2_0_13(),
     Case::of("-u -t 1 -b 20M").in_short(),
     Case::of("-u -t 1 -b 5M -P 2 -l 1000"),
     Case::of("-t 1 -b 50M").of_2_1(),

@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 pub(super) fn kilobytes(text: &str) -> f64 {
     let mut is_report = false;
     let (mut streams, mut sums) = (BTreeMap::new(), 0.0);
+    // A number may be given again to a later stream.
+    let mut connected = 0;
     for line in text.lines() {
+        connected += usize::from(line.contains(" connected with "));
         // The row after it is that of the other end.
         if line.contains("Server Report") {
             is_report = true;
@@ -20,7 +23,7 @@ pub(super) fn kilobytes(text: &str) -> f64 {
         if label.contains("SUM") {
             sums += moved;
         } else {
-            streams.insert(label, moved);
+            streams.insert((connected, label), moved);
         }
     }
     if streams.is_empty() { sums } else { streams.values().sum() }

@@ -34,9 +34,7 @@ impl Contents {
     fn features(self) -> &'static [&'static str] {
         match self {
             Self::Whole => &["--features", "no-unwinder"],
-            Self::Board => {
-                &["--no-default-features", "--features", "no-unwinder", "--config", SMALL]
-            }
+            Self::Board => &["--no-default-features", "--features", "no-unwinder"],
         }
     }
 }
@@ -45,7 +43,13 @@ impl Contents {
 pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) -> Result<PathBuf> {
     let mut build = command::cargo(["rustc", "--package", "linerate", "--profile", PROFILE]);
     build.arg("--target-dir").arg(targets(workspace, contents));
-    build.args(contents.features()).args(["--target", target.triple, "--"]);
+    build.args(contents.features());
+    if contents == Contents::Board {
+        for package in FAST {
+            build.args(["--config", &format!("profile.dist.package.{package}.opt-level='z'")]);
+        }
+    }
+    build.args(["--target", target.triple, "--"]);
     build.args(link_arguments(workspace)?);
     build.args(SMALLER);
     if !target.is_32_bit_arm() {
@@ -123,8 +127,8 @@ fn flags(workspace: &Workspace, target: &Target) -> Result<Vec<String>> {
     Ok(flags)
 }
 
-/// On a small machine, whose work for a datagram is the kernel's, what moves payload is small, too.
-const SMALL: &str = "profile.dist.package.linerate-dataplane.opt-level='s'";
+/// What moves payload, which is small on a small machine, too: most of its work is the kernel's.
+const FAST: [&str; 3] = ["linerate-dataplane", "linerate-linux", "linerate-mars"];
 
 /// What no profile of Cargo.toml can say: without tables for unwinding, relocations in short form,
 /// and one of functions that are alike, which the linker of the toolchain can find.
