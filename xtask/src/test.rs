@@ -71,12 +71,13 @@ const STATIC: Stage = Stage {
     run: |w| static_binary::build_ahead(w, board::riscv()?),
 };
 
-const STAGES: [Stage; 16] = [
+const STAGES: [Stage; 17] = [
     PROGRAMS,
     CHECK,
     Stage { name: "unit, integration and documentation tests", run: suite::run },
     Stage { name: "fuzzing, three seconds for each decoder", run: fuzz::short },
     Stage { name: "conformance, every pairing", run: |w| play(w, &["matrix", "--short"]) },
+    Stage { name: "conformance, iperf2", run: |w| play(w, &["iperf2", "--short"]) },
     Stage { name: "drop-in, beside iperf3", run: |w| play(w, &["golden", "--short"]) },
     Stage { name: "a besieged server", run: |w| play(w, &SIEGE) },
     Stage { name: "a server under all kinds of clients", run: soak::short },

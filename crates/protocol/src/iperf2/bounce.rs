@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Opening, word};
+use super::word;
 
 /// The requests of a client that measures round trips (`--bounceback`; clauses 3.11 to 3.13 of
 /// docs/protocol/iperf2.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounce {
-    opening: [u8; Opening::LENGTH],
+    opening: [u8; FIRST],
     length: usize,
 }
 
@@ -31,7 +31,7 @@ impl Bounce {
     }
 
     /// The first bytes of the first request.
-    pub const fn opening(&self) -> &[u8; Opening::LENGTH] {
+    pub const fn opening(&self) -> &[u8; FIRST] {
         &self.opening
     }
 
@@ -71,6 +71,8 @@ fn put(bytes: &mut [u8], at: usize, word: u32) {
     bytes[at..at + 4].copy_from_slice(&word.to_be_bytes());
 }
 
+/// Bytes that are read before it is known what they are.
+const FIRST: usize = super::Opening::LENGTH;
 pub(super) const BOUNCEBACK: u32 = 0x0080_0000;
 /// Offsets in a request.
 const LENGTH: usize = 4;
@@ -82,7 +84,7 @@ const HOLD: usize = 44;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iperf2::{Asks, Settings};
+    use crate::iperf2::{Asks, Opening, Settings};
 
     #[test]
     fn a_request_is_recognised_and_answered() {
