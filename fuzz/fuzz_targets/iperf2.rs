@@ -1,10 +1,14 @@
-//! What iperf2 clients send: the first bytes of a connection, and the datagrams of a flow.
+//! What iperf2 peers send: the first bytes of a connection, requests, the datagrams of a flow and the
+//! report that ends it.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use linerate_fuzz::memory;
-use linerate_protocol::iperf2::{Asks, Back, Flow, FlowEvent, Opening, Settings};
+use linerate_protocol::iperf2::{
+    Asks, Back, Bounce, Flow, FlowEvent, Opening, SequenceWidth, ServerReport, Settings,
+    end_for_old_server,
+};
 use linerate_protocol::iperf3::Cookie;
 
 fuzz_target!(|bytes: &[u8]| memory::bounded(bytes.len(), || judge(bytes)));
@@ -16,9 +20,20 @@ fn judge(bytes: &[u8]) {
             let read = Back::rate(rest.get(..back.rest).unwrap_or_default());
             assert!(read.is_none() || back.rest > 0);
         }
+        if let Opening::Header(Settings { asks: Asks::Answers(bounce), .. }) = opening {
+            answer(bounce, bytes);
+        }
         let is_cookie = |bytes: &[u8]| bytes.iter().all(|byte| matches!(byte, b'a'..=b'z'));
         assert!(!bytes.get(..Cookie::LENGTH - 1).is_some_and(is_cookie));
     }
+    if let Some(report) = ServerReport::read(bytes) {
+        let again = ServerReport::read(&report.answer(SequenceWidth::Bits64, &[0; 256]));
+        // Times on the wire may have more microseconds than a second.
+        let counts = |report: ServerReport| (report.bytes, report.datagrams, report.lost);
+        assert_eq!(again.map(counts), Some(counts(report)));
+    }
+    let mut end = [0x80; DATAGRAM];
+    end_for_old_server(bytes, &mut end);
     let mut datagrams = bytes.chunks(DATAGRAM);
     let Some(first) = datagrams.next() else { return };
     let Some(mut flow) = Flow::begin(first, Default::default()) else { return };
@@ -28,6 +43,17 @@ fn judge(bytes: &[u8]) {
         }
     }
     assert!(flow.report().lost <= flow.report().datagrams);
+}
+
+/// As a server answers a request whose bytes are those that came, and then silence.
+fn answer(bounce: Bounce, bytes: &[u8]) {
+    assert!((Bounce::LEAST..=Bounce::MOST).contains(&bounce.length()));
+    let mut request: Vec<u8> = bytes.iter().copied().take(bounce.length()).collect();
+    request.resize(request.len().max(Bounce::LEAST), 0);
+    assert_eq!(request[..Opening::LENGTH], bounce.opening()[..]);
+    let hold = Bounce::hold(&request);
+    Bounce::answer(&mut request, hold, hold);
+    assert_eq!(Bounce::hold(&request), hold);
 }
 
 const DATAGRAM: usize = 48;
