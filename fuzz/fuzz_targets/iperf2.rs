@@ -36,7 +36,7 @@ fn judge(bytes: &[u8]) {
     end_for_old_server(bytes, &mut end);
     let mut datagrams = bytes.chunks(DATAGRAM);
     let Some(first) = datagrams.next() else { return };
-    let Some(mut flow) = Flow::begin(first, Default::default()) else { return };
+    let Some(mut flow) = Flow::begin(first, Default::default(), Default::default()) else { return };
     for datagram in std::iter::once(first).chain(datagrams) {
         if let FlowEvent::Answer(answer) = flow.handle(datagram, Default::default()) {
             assert!(answer.len() <= datagram.len(), "a forged source address gains nothing");

@@ -32,7 +32,7 @@ use crate::sample::columns::Samples;
 use crate::stream::{peer_table::PeerStreams, table::Streams};
 
 pub use crate::engine::ArrivalClock;
-pub use crate::stream::{DirectionIntervals, PeerStream, StreamRecord};
+pub use crate::stream::{DirectionIntervals, OneWayDelay, PeerStream, StreamRecord};
 
 /// Format version of the JSON of one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -110,9 +110,29 @@ pub struct PeerStream {
     pub omitted_lost: Option<u64>,
     /// UDP receiver: interarrival jitter in seconds (RFC 3550).
     pub jitter_seconds: f64,
+    /// UDP receiver of iperf2: times on the way; none: they were not asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub one_way: Option<OneWayDelay>,
     /// Counters that only a linerate reports, without the omitted start.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub counted: Option<StreamSample>,
+}
+
+/// Times that datagrams were on their way, from the sender's clock to the receiver's: right as far as both
+/// tell the same time (RFC 7679, section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OneWayDelay {
+    /// Number of datagrams.
+    pub count: u64,
+    /// Mean of the times in seconds.
+    pub mean_seconds: f64,
+    /// Shortest time in seconds; negative: the receiver's clock is behind.
+    pub min_seconds: f64,
+    /// Longest time in seconds.
+    pub max_seconds: f64,
+    /// Standard deviation of the times in seconds.
+    pub deviation_seconds: f64,
 }
 
 impl PeerStream {

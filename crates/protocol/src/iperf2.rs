@@ -11,15 +11,17 @@ mod opening;
 mod report;
 mod sequence;
 mod server_version;
+mod transit;
 
 pub use back::{Back, BackWay};
 pub use bounce::Bounce;
-pub use client_header::{ClientHeader, HeaderAmount, HeaderWay};
+pub use client_header::{ClientHeader, DatagramSettings, HeaderAmount, HeaderWay};
 pub use flow::{Flow, FlowEvent};
 pub use opening::{Asks, Opening, Settings};
 pub use report::ServerReport;
 pub use sequence::{Datagram, SequenceWidth};
 pub use server_version::end_for_old_server;
+pub use transit::Transit;
 
 /// The port on which iperf2 servers listen by default (clause 2.1 of docs/protocol/iperf2.md).
 pub const DEFAULT_PORT: u16 = 5001;

@@ -129,6 +129,7 @@ impl Text {
                 jitter_millis: report.jitter_seconds * 1e3,
                 lost: report.lost,
                 all: report.datagrams,
+                one_way: report.one_way,
             }),
             // As iperf2 has it, the server is the one that is here.
             local: stream.peer,
@@ -139,7 +140,9 @@ impl Text {
             Form::Csv => row.csv(date),
             Form::Text => {
                 let number = index + 1;
-                format!("[{number:3}] Server Report:\n{HEADER}{COLUMNS}\n{}", row.text(self.unit))
+                let times = if report.one_way.is_some() { TIMES } else { "" };
+                let row = row.text(self.unit);
+                format!("[{number:3}] Server Report:\n{HEADER}{COLUMNS}{times}\n{row}")
             }
         }
     }
@@ -205,6 +208,7 @@ fn sent(row: &Row) -> String {
 
 const RULE: &str = "------------------------------------------------------------\n";
 const HEADER: &str = "[ ID] Interval       Transfer     Bandwidth";
+const TIMES: &str = "  Latency avg/min/max/stdev";
 const COLUMNS: &str = "        Jitter   Lost/Total Datagrams";
 
 #[cfg(test)]

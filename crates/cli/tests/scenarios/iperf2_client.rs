@@ -160,7 +160,7 @@ fn what_cannot_be_done_is_told_in_a_sentence() {
     let silent = iperf(nobody, "-u -t 0.1");
     let words = "[  1] WARNING: did not receive ack of last datagram after 10 tries.";
     assert!(silent.stderr.contains(words), "{silent:?}");
-    let usage = iperf(nobody, "--trip-times");
+    let usage = iperf(nobody, "--isochronous");
     assert_eq!((usage.code, usage.stderr.lines().count()), (Some(2), 1), "{usage:?}");
     let server = Server::start();
     let reverse = iperf(server.address.port(), "-R -t 0.2");
@@ -186,6 +186,20 @@ fn a_link_named_iperf_is_client_and_server() {
     server.signal("INT");
     let finished = server.finish();
     finished.assert_prints(&["Server listening on TCP port", "97.7 KBytes", "(0%)", "Jitter"]);
+}
+
+#[test]
+fn a_server_tells_how_long_datagrams_took() {
+    let server = Server::start();
+    let timed = iperf(server.address.port(), "-u -t 0.5 -b 2M --trip-times -l 50");
+    assert_eq!(timed.code, Some(0), "{timed:?}");
+    timed.assert_prints(&["Sending 124 byte datagrams", "Latency avg/min/max/stdev"]);
+    let row = timed.stdout.lines().last().unwrap_or_default();
+    let times = row.split_once("%) ").and_then(|(_, rest)| rest.strip_suffix(" ms"));
+    let times: Vec<f64> = times.unwrap_or_default().split('/').flat_map(str::parse).collect();
+    let [mean, least, most, _deviation] = times[..] else { panic!("{row}") };
+    // One clock, on which a machine may be busy.
+    assert!((0.0..500.0).contains(&least) && least <= mean && mean <= most, "{row}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use measurement::Timestamp;
-use protocol::iperf2::{ClientHeader, Datagram};
+use protocol::iperf2::{ClientHeader, Datagram, DatagramSettings};
 use protocol::iperf3::Header;
 
 use crate::SequenceWidth;
@@ -18,7 +18,7 @@ pub enum DatagramHeader {
         /// Time of day less the time of the monotonic clock.
         epoch: Duration,
         /// What follows sequence number and time (clause 4.3).
-        settings: [u8; ClientHeader::TCP_LENGTH],
+        settings: DatagramSettings,
     },
 }
 
@@ -44,6 +44,7 @@ impl DatagramHeader {
             Self::Iperf2 { epoch, settings } => {
                 let sent = *epoch + Duration::from_nanos(sent.nanos());
                 Datagram { sequence: sequence.cast_signed(), sent }.write(payload);
+                let settings = settings.bytes();
                 payload[START..START + settings.len()].copy_from_slice(settings);
             }
         }

@@ -365,6 +365,7 @@ mod tests {
             omitted_datagrams: None,
             lost,
             omitted_lost: None,
+            one_way: None,
             jitter_seconds: 0.001,
             counted: None,
         }

@@ -4,7 +4,7 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::PeerStream;
+use super::{OneWayDelay, PeerStream};
 use crate::list_or::ListOr;
 use crate::sample::Reported;
 use crate::values::{Column, Values, table};
@@ -28,6 +28,8 @@ table! {
         omitted_lost: Values<Option<u64>>,
         /// UDP receiver: interarrival jitter in seconds (RFC 3550).
         jitter_seconds: Values<f64>,
+        /// UDP receiver of iperf2: times on the way.
+        one_way: Values<Option<OneWayDelay>>,
         /// Counters that only a linerate reports, without the omitted start.
         counted: Reported,
     }

@@ -1,6 +1,8 @@
 //! What a client says of its test, at the start of a TCP connection and in each datagram (clauses
 //! 3.3 to 3.6 and 4.3).
 
+use std::time::Duration;
+
 /// Header of a client of 2.1+ (clauses 3.3 to 3.6 of docs/protocol/iperf2.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientHeader {
@@ -18,6 +20,26 @@ pub struct ClientHeader {
     pub type_of_service: u8,
     /// Rate of each connection in bit/s, if it was asked for (`-b`).
     pub rate: Option<u64>,
+    /// Time of day at the start of the test, since 1970; none: the server is not asked for times on the
+    /// way (`--trip-times`).
+    pub trip_times_from: Option<Duration>,
+}
+
+/// What follows sequence number and time in each datagram of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramSettings {
+    bytes: [u8; DatagramSettings::MOST],
+    length: usize,
+}
+
+impl DatagramSettings {
+    /// Bytes of the longest.
+    const MOST: usize = 108;
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
 }
 
 /// What ends a test, as its client tells the server (clause 3.3 of docs/protocol/iperf2.md).
@@ -59,10 +81,29 @@ impl ClientHeader {
     }
 
     /// The bytes of each datagram that follow sequence number and time (clause 4.3).
-    pub fn datagram(&self) -> [u8; Self::TCP_LENGTH] {
-        bytes(&self.words(
-            EXTENDED | WIDE_NUMBERS | self.other_way() | length_flags(Self::DATAGRAM_LENGTH),
-        ))
+    pub fn datagram(&self) -> DatagramSettings {
+        let told = |length| EXTENDED | WIDE_NUMBERS | self.other_way() | length_flags(length);
+        let mut settings =
+            DatagramSettings { bytes: [0; DatagramSettings::MOST], length: Self::TCP_LENGTH };
+        let flags = match self.trip_times_from {
+            None => told(Self::DATAGRAM_LENGTH),
+            Some(start) => {
+                let seconds = u32::try_from(start.as_secs()).unwrap_or(u32::MAX);
+                let times = [seconds, start.subsec_micros()].map(u32::to_be_bytes);
+                settings.bytes[START..START + 8].copy_from_slice(times.as_flattened());
+                settings.length = DatagramSettings::MOST;
+                told(DatagramSettings::MOST) | UDP_TESTS
+            }
+        };
+        settings.bytes[..Self::TCP_LENGTH].copy_from_slice(&bytes(&self.words(flags)));
+        settings
+    }
+
+    /// Bytes of the shortest datagram that has all of it.
+    pub const fn least_datagram(&self) -> usize {
+        let before = Self::DATAGRAM_LENGTH - Self::TCP_LENGTH;
+        before
+            + if self.trip_times_from.is_some() { DatagramSettings::MOST } else { Self::TCP_LENGTH }
     }
 
     const fn other_way(&self) -> u32 {
@@ -85,6 +126,7 @@ impl ClientHeader {
             HeaderWay::Both => BOTH_UPPER,
             HeaderWay::Client | HeaderWay::ServerConnects { .. } => 0,
         };
+        let upper = upper | if self.trip_times_from.is_some() { TRIP_TIMES_UPPER } else { 0 };
         let rate = self.rate.unwrap_or(0);
         let port = match self.way {
             HeaderWay::ServerConnects { port, .. } => port,
@@ -123,6 +165,11 @@ const REVERSED: u32 = 0x0400_0000;
 const LENGTH_TOLD: u32 = 0x0001_0000;
 const REVERSE_UPPER: u32 = 0x0400;
 const BOTH_UPPER: u32 = 0x0800;
+const TRIP_TIMES_UPPER: u32 = 0x0010;
+/// Further words of datagrams follow.
+const UDP_TESTS: u32 = 0x2000_0000;
+/// Offset of the start among what follows sequence number and time.
+const START: usize = 96;
 /// That of the captures, 2.1.8: a server may look for what a version can.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
 
@@ -138,6 +185,7 @@ mod tests {
         way: HeaderWay::Client,
         type_of_service: 0,
         rate: Some(2 << 20),
+        trip_times_from: None,
     };
 
     fn hexadecimal(bytes: &[u8]) -> String {
@@ -177,7 +225,13 @@ mod tests {
         let udp = ClientHeader { port: 6112, rate: Some(1 << 20), ..PLAIN };
         let datagram =
             "48010098 00000001 000017e0 0 0 ffffff9c 0 0 0 00020001 00080003 0 00100000 0 0";
-        assert_eq!(hexadecimal(&udp.datagram()), datagram, "-u -t 1");
+        assert_eq!(hexadecimal(udp.datagram().bytes()), datagram, "-u -t 1");
+        let start = Duration::new(0x6b09_7e78, 0x0001_dcfd * 1_000);
+        let timed = ClientHeader { trip_times_from: Some(start), ..udp };
+        let datagram = "680100d8 00000001 000017e0 0 0 ffffff9c 0 0 00100000 00020001 00080003 0 \
+                        00100000 0 0 0 0 0 0 0 0 0 0 0 6b097e78 0001dcfd 0";
+        assert_eq!(hexadecimal(timed.datagram().bytes()), datagram, "-u --trip-times -t 1");
+        assert_eq!((udp.least_datagram(), timed.least_datagram()), (76, 124));
     }
 
     #[test]
@@ -193,7 +247,7 @@ mod tests {
         assert_eq!(Opening::recognise(&reverse.tcp()), Some(Opening::Header(settings)));
         assert_eq!(Back::rate(&reverse.tcp()[Opening::LENGTH..]), Some(2 << 20));
         let mut datagram = vec![0; 16];
-        datagram.extend(PLAIN.datagram());
+        datagram.extend(PLAIN.datagram().bytes());
         assert_eq!(SequenceWidth::told(&datagram), SequenceWidth::Bits64);
     }
 }

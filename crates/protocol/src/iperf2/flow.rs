@@ -6,6 +6,8 @@ use measurement::Timestamp;
 
 use super::report::ServerReport;
 use super::sequence::{Datagram, SequenceWidth};
+use super::transit::Transits;
+use super::word;
 
 /// State machine of the receiver of one UDP flow (sections 4 and 5 of docs/protocol/iperf2.md).
 #[derive(Clone, Debug)]
@@ -19,6 +21,10 @@ pub struct Flow {
     reordered: u64,
     transit: Option<i128>,
     jitter_nanos: u64,
+    /// What the clock of `now` has to be added to for the time of day.
+    epoch: Duration,
+    /// Times on the way; none: the client does not ask for them.
+    transits: Option<Transits>,
     ended: Option<ServerReport>,
 }
 
@@ -34,8 +40,9 @@ pub enum FlowEvent {
 }
 
 impl Flow {
-    /// Begins a flow at the datagram that came `now`; none: no flow begins like that (clause 4.4).
-    pub fn begin(payload: &[u8], now: Timestamp) -> Option<Self> {
+    /// Begins a flow at the datagram that came `now`; none: no flow begins like that (clause 4.4). `epoch`
+    /// is the time of day less the time of the clock of `now`.
+    pub fn begin(payload: &[u8], now: Timestamp, epoch: Duration) -> Option<Self> {
         let width = SequenceWidth::told(payload);
         let first = Datagram::read(width, payload)?;
         let is_whole = payload.len() >= LEAST && (0..=FARTHEST_START).contains(&first.sequence);
@@ -49,6 +56,8 @@ impl Flow {
             reordered: 0,
             transit: None,
             jitter_nanos: 0,
+            epoch,
+            transits: asks_for_times(payload).then(Transits::default),
             ended: None,
         })
     }
@@ -77,6 +86,10 @@ impl Flow {
         self.reordered += u64::from(sequence < self.highest);
         self.highest = self.highest.max(sequence);
         let arrived = i128::from(now.nanos());
+        if let Some(transits) = &mut self.transits {
+            let arrived = self.epoch + Duration::from_nanos(now.nanos());
+            transits.add(micros(arrived) - micros(datagram.sent));
+        }
         let transit = arrived - i128::try_from(datagram.sent.as_nanos()).unwrap_or(arrived);
         if let Some(before) = self.transit.replace(transit) {
             let change = u64::try_from((transit - before).unsigned_abs()).unwrap_or(u64::MAX);
@@ -109,6 +122,7 @@ impl Flow {
             reordered: self.reordered,
             datagrams: self.highest,
             jitter: Duration::from_nanos(self.jitter_nanos),
+            transit: self.transits.as_ref().map(Transits::read),
         })
     }
 
@@ -128,6 +142,18 @@ impl Flow {
     }
 }
 
+/// Whether a datagram of 2.1+ has the flag of `--trip-times` (clause 3.6).
+fn asks_for_times(payload: &[u8]) -> bool {
+    let is_extended = word(payload, 16).is_some_and(|flags| flags & EXTENDED != 0);
+    is_extended && word(payload, 48).is_some_and(|word| word >> 16 & TRIP_TIMES != 0)
+}
+
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+const EXTENDED: u32 = 0x4000_0000;
+const TRIP_TIMES: u32 = 0x0010;
 /// Shortest datagram that begins a flow, in bytes.
 const LEAST: usize = 16;
 /// The first datagrams may be lost; an old flow is not begun anew (clause 4.4).
@@ -158,7 +184,7 @@ mod tests {
     #[test]
     fn loss_and_order_are_counted_and_each_end_has_the_same_answer() {
         let first = datagram(1, 0);
-        let mut flow = Flow::begin(&first, at(0)).expect("a flow");
+        let mut flow = Flow::begin(&first, at(0), Duration::ZERO).expect("a flow");
         for (sequence, millis) in [(1, 0), (2, 10), (5, 20), (4, 30)] {
             let came = flow.handle(&datagram(sequence, millis), at(millis.into()));
             assert_eq!(came, FlowEvent::Counted);
@@ -178,14 +204,17 @@ mod tests {
     #[test]
     fn the_end_of_an_old_flow_begins_none() {
         for sequence in [-1, i64::MIN, i64::MAX, 20_000] {
-            assert!(Flow::begin(&datagram(sequence, 0), at(0)).is_none(), "{sequence}");
+            assert!(
+                Flow::begin(&datagram(sequence, 0), at(0), Duration::ZERO).is_none(),
+                "{sequence}"
+            );
         }
-        assert!(Flow::begin(&[0; 12], at(0)).is_none());
+        assert!(Flow::begin(&[0; 12], at(0), Duration::ZERO).is_none());
     }
 
     #[test]
     fn wild_numbers_do_no_harm() {
-        let mut flow = Flow::begin(&datagram(1, 0), at(0)).expect("a flow");
+        let mut flow = Flow::begin(&datagram(1, 0), at(0), Duration::ZERO).expect("a flow");
         for sequence in [i64::MAX, 0, 1] {
             _ = flow.handle(&datagram(sequence, 999), at(0));
         }

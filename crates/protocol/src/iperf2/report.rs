@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::sequence::SequenceWidth;
+use super::transit::{self, Transit};
 use super::word;
 
 /// Report of the receiver of a UDP flow (clause 5.3 of docs/protocol/iperf2.md).
@@ -20,6 +21,8 @@ pub struct ServerReport {
     pub datagrams: u64,
     /// Interarrival jitter (RFC 3550, section 6.4.1).
     pub jitter: Duration,
+    /// Times on the way, by the clocks of both ends; none: they were not asked for (clause 5.4).
+    pub transit: Option<Transit>,
 }
 
 impl ServerReport {
@@ -52,6 +55,7 @@ impl ServerReport {
             return None;
         }
         let is_wide = flags & u64::from(SEQUENCE64) != 0;
+        let is_extended = is_wide && flags & u64::from(EXTENDED) != 0;
         let wide = |low: usize, high: usize| {
             let high = if is_wide { at(high).unwrap_or(0) } else { 0 };
             Some(high << 32 | at(low)?)
@@ -65,6 +69,7 @@ impl ServerReport {
             lost: wide(5, 25)?,
             reordered: wide(6, 26)?,
             datagrams: wide(7, 27)?,
+            transit: if is_extended { transit(header, answer) } else { None },
             jitter: if is_padded && !is_wide { time(9, 10) } else { time(8, 9) }?,
         })
     }
@@ -84,12 +89,27 @@ impl ServerReport {
         words[jitter] = low(self.jitter.as_secs());
         words[jitter + 1] = self.jitter.subsec_micros();
         if width == SequenceWidth::Bits64 {
+            if let Some(transit) = &self.transit {
+                words[0] |= EXTENDED;
+                words[TRANSIT..TRANSIT + transit::WORDS].copy_from_slice(&transit.words());
+                // Number and sum of the gaps, without which 2.1.8 shows no times.
+                words[23] = transit.count;
+                words[24] = low(self.span.as_secs().max(1));
+            }
             words[25] = high(self.lost);
             words[26] = high(self.reordered);
             words[27] = high(self.datagrams);
         }
         words
     }
+}
+
+fn transit(header: usize, answer: &[u8]) -> Option<Transit> {
+    let mut words = [0; transit::WORDS];
+    for (index, place) in words.iter_mut().enumerate() {
+        *place = word(answer, header + 4 * (TRANSIT + index))?;
+    }
+    Transit::read(&words)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the wire has two words for it")]
@@ -102,7 +122,10 @@ const fn high(value: u64) -> u32 {
 }
 
 const VERSION1: u32 = 0x8000_0000;
+const EXTENDED: u32 = 0x4000_0000;
 const SEQUENCE64: u32 = 0x0800_0000;
+/// Index of the first word about times on the way.
+const TRANSIT: usize = 10;
 /// Length of the longest header with a whole report.
 const LEAST: usize = 16 + 28 * 4;
 
@@ -133,6 +156,7 @@ mod tests {
             reordered: 12,
             datagrams: (1 << 32) + 13,
             jitter: Duration::from_micros(14),
+            transit: None,
         };
         let answer = report.answer(SequenceWidth::Bits64, &[0; 1470]);
         let word = |index: usize| word(&answer, 16 + 4 * index).expect("a word");
@@ -150,9 +174,14 @@ mod tests {
             reordered: 12,
             datagrams: (1 << 32) + 13,
             jitter: Duration::from_micros(14),
+            transit: None,
         };
         let answer = report.answer(SequenceWidth::Bits64, &[0; 1470]);
         assert_eq!(ServerReport::read(&answer), Some(report));
+        let transit = Transit { count: 7, least: -3, most: 2_000_001, mean: 5, squares: 9 };
+        let timed = ServerReport { transit: Some(transit), ..report };
+        let answer = timed.answer(SequenceWidth::Bits64, &[0; 1470]);
+        assert_eq!(ServerReport::read(&answer), Some(timed));
         for length in 0..answer.len() {
             _ = ServerReport::read(&answer[..length]);
         }

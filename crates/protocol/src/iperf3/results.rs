@@ -310,6 +310,7 @@ impl From<StreamResult> for PeerStream {
             lost: result.errors,
             omitted_lost: result.omitted_errors,
             jitter_seconds: result.jitter,
+            one_way: None,
             counted: result.counted,
         }
     }

@@ -63,6 +63,7 @@ impl Carried<'_> {
             jitter_millis: jitter * 1e3,
             lost: ledger.lost,
             all: ledger.sent,
+            one_way: None,
         });
         let last = self.streams.last();
         Row {

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use measurement::record::OneWayDelay;
 use measurement::{Course, Sample, StreamRecord, Transport};
 
 use crate::iperf3::UnitFormat;
@@ -21,6 +22,7 @@ pub(super) struct Datagrams {
     pub(super) jitter_millis: f64,
     pub(super) lost: u64,
     pub(super) all: u64,
+    pub(super) one_way: Option<OneWayDelay>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -65,8 +67,9 @@ impl Row {
         let (from, to) = self.span;
         let (moved, rate) = (unit.amount(self.bytes as f64), unit.rate(self.bytes_per_second()));
         let datagrams = self.datagrams.map_or_else(String::new, |datagrams| {
-            let Datagrams { jitter_millis, lost, all } = datagrams;
-            format!("  {jitter_millis:6.3} ms {lost}/{all} ({}%)", percent(lost, all))
+            let Datagrams { jitter_millis, lost, all, one_way } = datagrams;
+            let one_way = one_way.map_or_else(String::new, times);
+            format!("  {jitter_millis:6.3} ms {lost}/{all} ({}%){one_way}", percent(lost, all))
         });
         format!("{} {from:.4}-{to:.4} sec  {moved}  {rate}/sec{datagrams}\n", self.label())
     }
@@ -88,7 +91,7 @@ impl Row {
             (Transport::Tcp, _) => String::new(),
             // 2.1.8 has as many values for a sender, which knows nothing of these.
             (Transport::Udp, None) => format!(",0.000,0,{},0.000,0", self.sent),
-            (Transport::Udp, Some(Datagrams { jitter_millis, lost, all })) => {
+            (Transport::Udp, Some(Datagrams { jitter_millis, lost, all, .. })) => {
                 let share = if all > 0 { 100.0 * lost as f64 / all as f64 } else { 0.0 };
                 format!(",{jitter_millis:.3},{lost},{all},{share:.3},0")
             }
@@ -96,6 +99,14 @@ impl Row {
         let bytes = self.bytes;
         format!("{date},{local},{peer},{number},{from:.1}-{to:.1},{bytes},{bits:.0}{datagrams}\n")
     }
+}
+
+/// Mean, least, most and standard deviation of the times on the way.
+fn times(delay: OneWayDelay) -> String {
+    let OneWayDelay { mean_seconds, min_seconds, max_seconds, deviation_seconds, .. } = delay;
+    let [mean, least, most, deviation] =
+        [mean_seconds, min_seconds, max_seconds, deviation_seconds].map(|seconds| seconds * 1e3);
+    format!(" {mean:.3}/{least:.3}/{most:.3}/{deviation:.3} ms")
 }
 
 /// A share with two significant digits.

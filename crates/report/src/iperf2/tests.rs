@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measurement::outcome::{CpuUse, DatagramLedger, Throughput};
 use measurement::plan::PlanDraft;
-use measurement::record::PeerStream;
+use measurement::record::{OneWayDelay, PeerStream};
 use measurement::{
     BitRate, ByteSize, Course, Direction, Sample, StreamCounters, StreamRecord, StreamSample,
     TestPlan, Timestamp, Transport,
@@ -111,6 +111,12 @@ UDP buffer size: 16.0 KByte (default)
 [  1] 0.0000-2.0188 sec   261 KBytes  1.06 Mbits/sec   0.002 ms 3/182 (1.6%)
 ";
     assert_eq!(out, expected);
+    let (mean_seconds, min_seconds) = (0.000_046, -0.000_008);
+    let delay = OneWayDelay { mean_seconds, min_seconds, ..OneWayDelay::default() };
+    let timed = PeerStream { one_way: Some(delay), ..report() };
+    let out = text.summary(&course, &[timed], "");
+    assert!(out.contains("Lost/Total Datagrams  Latency avg/min/max/stdev\n"), "{out}");
+    assert!(out.ends_with(" 3/182 (1.6%) 0.046/-0.008/0.000/0.000 ms\n"), "{out}");
 }
 
 #[test]

@@ -216,6 +216,7 @@ fn peer_stream(stream: &StreamRecord, plan: &TestPlan, base: &Sample, index: u64
         lost: if is_udp { 5 * missed } else { 0 },
         omitted_lost: Some(if is_udp && omitted > 0 { missed } else { 0 }),
         jitter_seconds: if is_udp && stream.sender { 0.000_031 } else { 0.0 },
+        one_way: None,
         counted: None,
     }
 }

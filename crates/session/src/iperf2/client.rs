@@ -39,6 +39,8 @@ pub struct Iperf2Options {
     pub back: Option<ConnectBack>,
     /// How long it is to wait before it answers a request.
     pub hold: Duration,
+    /// UDP: it is asked for the times that datagrams were on their way, by both ends' clocks.
+    pub trip_times: bool,
 }
 
 /// What every phase needs.

@@ -9,7 +9,9 @@ use measurement::{BitRate, ByteSize};
 use report::iperf2::Form;
 use report::iperf3::UnitFormat;
 
-use super::getopt::{BOUNCE, BOUNCE_HOLD, BOUNCE_PERIOD, BOUNCE_PLAIN, FULL_DUPLEX, options};
+use super::getopt::{
+    BOUNCE, BOUNCE_HOLD, BOUNCE_PERIOD, BOUNCE_PLAIN, FULL_DUPLEX, TRIP_TIMES, options,
+};
 use super::values;
 
 /// Help, the version, or a test, as a command line asks for it.
@@ -85,6 +87,8 @@ pub(super) struct SocketArguments {
     pub(super) hop_limit: Option<u8>,
     /// The one sender to the multicast group that `-B` names.
     pub(super) source: Option<IpAddr>,
+    /// Datagrams tell when they were sent, and the server how long they took.
+    pub(super) trip_times: bool,
 }
 
 impl Default for Arguments {
@@ -159,6 +163,7 @@ impl Arguments {
                     _ => {}
                 }
             }
+            TRIP_TIMES => socket.trip_times = true,
             'L' => self.listen_port = Some(values::port(&value)?),
             't' => self.time = Some(values::seconds("-t", &value)?),
             'n' => self.amount = Some(values::size("-n", &value)?),
@@ -194,6 +199,9 @@ impl Arguments {
                         linerate server"
                     .to_owned(),
             );
+        }
+        if self.socket.trip_times && !self.udp {
+            return Err("--trip-times is there over UDP alone: add -u".to_owned());
         }
         if self.full_duplex {
             self.check_full_duplex()?;
@@ -280,7 +288,8 @@ mod tests {
     fn what_is_not_there_is_told_in_a_sentence() {
         for (line, words) in [
             ("-c here -F x", "-F is an option of iperf that linerate does not have"),
-            ("-c here --trip-times", "--trip-times is an option"),
+            ("-c here --trip-times", "--trip-times is there over UDP alone"),
+            ("-c here --isochronous", "--isochronous is an option"),
             ("-c here --full-duplex -n 1M", "--full-duplex ends by time"),
             ("-c here --bounceback -u", "--bounceback is there over TCP alone"),
             ("-c here --bounceback --full-duplex", "leave out -R, -d, -r and --full-duplex"),

@@ -33,6 +33,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     let options = Iperf2Options {
         back: listener.as_ref().map(Listener::asked),
         hold: arguments.bounce.unwrap_or_default().hold,
+        trip_times: arguments.socket.trip_times,
     };
     match session::client::run_iperf2(&request, options, &mut printer, Some(&interrupts)) {
         Ok(record) => {

@@ -81,7 +81,7 @@ fn lacks_value(option: &str) -> String {
 }
 
 /// The options that are there. Those whose effect is here what it always is come last.
-const KNOWN: [Known; 35] = [
+const KNOWN: [Known; 36] = [
     Known('c', "client", Value::Needed),
     Known('s', "server", Value::None),
     Known('p', "port", Value::Needed),
@@ -95,6 +95,7 @@ const KNOWN: [Known; 35] = [
     Known(BOUNCE_PERIOD, "bounceback-period", Value::Optional),
     Known(BOUNCE_HOLD, "bounceback-hold", Value::Needed),
     Known(BOUNCE_PLAIN, "bounceback-no-quickack", Value::None),
+    Known(TRIP_TIMES, "trip-times", Value::None),
     Known('t', "time", Value::Needed),
     Known('n', "num", Value::Needed),
     Known('b', "bandwidth", Value::Needed),
@@ -120,7 +121,7 @@ const KNOWN: [Known; 35] = [
 ];
 
 /// Options of iperf 2.1.8 that are not there.
-const LACKING: [(char, &str); 35] = [
+const LACKING: [(char, &str); 34] = [
     ('D', "daemon"),
     ('1', "singleclient"),
     ('U', "single_udp"),
@@ -153,7 +154,6 @@ const LACKING: [(char, &str); 35] = [
     ('\0', "tcp-quickack"),
     ('\0', "tcp-write-prefetch"),
     ('\0', "tcp-write-times"),
-    ('\0', "trip-times"),
     ('\0', "txdelay-time"),
     ('\0', "txstart-time"),
 ];
@@ -164,6 +164,7 @@ pub(super) const BOUNCE: char = '\u{2}';
 pub(super) const BOUNCE_PERIOD: char = '\u{3}';
 pub(super) const BOUNCE_HOLD: char = '\u{4}';
 pub(super) const BOUNCE_PLAIN: char = '\u{5}';
+pub(super) const TRIP_TIMES: char = '\u{6}';
 
 #[cfg(test)]
 mod tests {

@@ -3,11 +3,11 @@
 use measurement::{Direction, End, TestPlan};
 use protocol::iperf2::{ClientHeader, HeaderAmount, HeaderWay};
 
-use super::ConnectBack;
+use super::{ConnectBack, Iperf2Options};
 use crate::request::Request;
 
 /// The header by which the server is told of the test.
-pub(super) fn header(request: &Request, back: Option<ConnectBack>) -> ClientHeader {
+pub(super) fn header(request: &Request, asked: Iperf2Options) -> ClientHeader {
     let (plan, port) = (&request.plan, request.port);
     let options = &plan.options;
     ClientHeader {
@@ -15,7 +15,7 @@ pub(super) fn header(request: &Request, back: Option<ConnectBack>) -> ClientHead
         port,
         length: options.block.map(|block| u32::try_from(block.bytes()).unwrap_or(u32::MAX)),
         amount: amount(plan),
-        way: match (plan.direction, back) {
+        way: match (plan.direction, asked.back) {
             (Direction::Receive, _) => HeaderWay::Server,
             (_, Some(ConnectBack { port, at_once })) => HeaderWay::ServerConnects { port, at_once },
             (Direction::Both, None) => HeaderWay::Both,
@@ -23,6 +23,7 @@ pub(super) fn header(request: &Request, back: Option<ConnectBack>) -> ClientHead
         },
         type_of_service: options.type_of_service,
         rate: options.rate.map(measurement::BitRate::bits_per_second),
+        trip_times_from: asked.trip_times.then(linux::clock::realtime),
     }
 }
 

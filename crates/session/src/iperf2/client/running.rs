@@ -54,7 +54,9 @@ impl Running {
         (server, rtt): (SocketAddr, Duration),
     ) -> Result<Self, SessionError> {
         let request = around.request;
-        let (header, block) = (datagrams(around), block(&request.plan, server));
+        let told = header(request, around.options);
+        let block = block(&request.plan, server, told.least_datagram());
+        let header = datagrams(&told, around);
         let spec = RunSpec { plan: own_part(&request.plan), block, header };
         let is_sampled = request.options.watching == Watching::Hosts;
         let setting = Setting {
@@ -166,11 +168,10 @@ impl Running {
 }
 
 /// The header of this test's datagrams.
-fn datagrams(around: &Around<'_>) -> DatagramHeader {
+fn datagrams(told: &ClientHeader, around: &Around<'_>) -> DatagramHeader {
     let now = Duration::from_nanos(around.clock.now().nanos());
-    let epoch = Duration::from_millis(linux::clock::realtime_millis()).saturating_sub(now);
-    let settings = header(around.request, around.options.back).datagram();
-    DatagramHeader::Iperf2 { epoch, settings }
+    let epoch = linux::clock::realtime().saturating_sub(now);
+    DatagramHeader::Iperf2 { epoch, settings: told.datagram() }
 }
 
 /// Each request of a test that measures round trips.
@@ -197,8 +198,8 @@ fn own_part(plan: &TestPlan) -> TestPlan {
 }
 
 /// The length of writes or datagrams; of iperf2's usual datagrams one fits a frame of Ethernet.
-fn block(plan: &TestPlan, server: SocketAddr) -> ByteSize {
-    let least = ByteSize::from_bytes(ClientHeader::DATAGRAM_LENGTH as u64);
+fn block(plan: &TestPlan, server: SocketAddr, least: usize) -> ByteSize {
+    let least = ByteSize::from_bytes(least as u64);
     match (plan.transport, plan.options.block) {
         (Transport::Tcp, asked) => asked.unwrap_or(DEFAULT_BLOCK),
         (Transport::Udp, Some(asked)) => asked.max(least),

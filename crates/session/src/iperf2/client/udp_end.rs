@@ -9,7 +9,7 @@ use std::time::Duration;
 use dataplane::udp::DatagramHeader;
 use linux::poll::{PollFd, wait};
 use measurement::ByteSize;
-use measurement::record::PeerStream;
+use measurement::record::{OneWayDelay, PeerStream};
 use protocol::iperf2::{ServerReport, end_for_old_server};
 
 use super::Around;
@@ -105,8 +105,19 @@ fn of_stream(id: u32, report: &ServerReport) -> PeerStream {
         datagrams: report.datagrams,
         lost: report.lost,
         jitter_seconds: report.jitter.as_secs_f64(),
+        one_way: report.transit.map(|transit| OneWayDelay {
+            count: transit.count.into(),
+            mean_seconds: seconds(transit.mean as f64),
+            min_seconds: seconds(transit.least as f64),
+            max_seconds: seconds(transit.most as f64),
+            deviation_seconds: seconds(transit.deviation()),
+        }),
         ..PeerStream::default()
     }
+}
+
+fn seconds(micros: f64) -> f64 {
+    micros / 1e6
 }
 
 /// A report has 128 bytes, and may be padded.
