@@ -52,9 +52,7 @@ pub(super) fn build(workspace: &Workspace, target: &Target, contents: Contents) 
     build.args(["--target", target.triple, "--"]);
     build.args(link_arguments(workspace)?);
     build.args(SMALLER);
-    if !target.is_32_bit_arm() {
-        build.args(OUTLINER);
-    }
+    build.args(if target.is_outlined_rightly() { OUTLINER } else { NO_OUTLINER });
     build.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace, target)?.join("\x1f"));
     set_compiler(&mut build, target);
     command::run(build.current_dir(&workspace.root))?;
@@ -153,10 +151,11 @@ const LINKER: [&str; 3] = ["-Wl,--no-eh-frame-hdr", "-Wl,-z,pack-relative-relocs
 /// short.
 const SMALLER: [&str; 2] =
     ["-Cllvm-args=-enable-global-merge-func", "-Cllvm-args=-apply-ext-tsp-for-size"];
-/// Likewise sequences of instructions that are alike become functions. On 32-bit ARM such a function
-/// can lose the address to which it returns: the file of armv7 ended by SIGSEGV at `--version`.
-const OUTLINER: [&str; 2] =
-    ["-Cllvm-args=-enable-machine-outliner=always", "-Cllvm-args=-machine-outliner-reruns=4"];
+/// Likewise sequences of instructions that are alike become functions.
+const OUTLINER: &[&str] =
+    &["-Cllvm-args=-enable-machine-outliner=always", "-Cllvm-args=-machine-outliner-reruns=4"];
+/// Some targets have such functions for small code without being asked.
+const NO_OUTLINER: &[&str] = &["-Cllvm-args=-enable-machine-outliner=never"];
 /// Debian's cross compilers have the headers of glibc, also for what is linked with musl. With these
 /// SQLite asks for open64() and the like (feature_test_macros(7), `_FILE_OFFSET_BITS`), which musl
 /// lacks; where a long has 64 bits open() is the same.

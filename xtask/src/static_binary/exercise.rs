@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use testbed::port;
 use testbed::process::Running;
 
@@ -15,6 +15,7 @@ use crate::output::say;
 /// How many of [`tests`] passed.
 pub(super) fn exercise(target: &Target, binary: &Path) -> Result<usize> {
     say(command::output(program(target, binary).arg("--version"))?.trim());
+    say(format!("passed: help and manual of {} commands", describe(target, binary)?));
     let ((_server, port), mut passed) = (serve(target, binary)?, 0);
     for options in tests(target) {
         let mut client = program(target, binary);
@@ -36,6 +37,33 @@ pub(super) fn exercise(target: &Target, binary: &Path) -> Result<usize> {
         }
     }
     Ok(passed)
+}
+
+/// Has each command describe itself, which runs much of the code; number of the commands.
+fn describe(target: &Target, binary: &Path) -> Result<usize> {
+    let run = |words: &[&str]| command::output(program(target, binary).args(words));
+    let overview = run(&["--help"])?;
+    let names: Vec<_> = commands(&overview).collect();
+    ensure!(!names.is_empty(), "--help names no command");
+    for name in &names {
+        run(&[name, "--help"])?;
+        if names.contains(&"man") {
+            run(&["man", name])?;
+        }
+    }
+    Ok(names.len())
+}
+
+/// The commands that an overview lists: two blanks, a name, and what it does.
+fn commands(overview: &str) -> impl Iterator<Item = &str> {
+    let lines = overview.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = lines.filter_map(|line| line.split_once("  ")).map(|(name, _)| name);
+    let is_name = |name: &&str| !name.is_empty() && name.bytes().all(is_letter);
+    names.filter(is_name).filter(|name| *name != "help")
+}
+
+const fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
 /// Both transports both ways, and each engine once; emulators lack the calls of most engines.
@@ -75,3 +103,15 @@ const TESTS: [&str; 9] = [
     "--tcp --bidir -n 8M --engine uring-zerocopy,read",
     "--udp -b 100M -t 500ms -l 1000 --engine gso,gro",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_found_in_an_overview() {
+        let overview = "Usage: linerate COMMAND\n\nMeasure:\n  test     Measure\n  iperf3   As iperf3\n  \
+                        serve    Serve\n\n  linerate test HOST    four rows\n  help     Print\n  -h, --help  Help\n";
+        assert_eq!(commands(overview).collect::<Vec<_>>(), ["test", "iperf3", "serve"]);
+    }
+}
