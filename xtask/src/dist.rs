@@ -26,7 +26,7 @@ pub(crate) struct Dist {
     #[arg(long, conflicts_with = "target")]
     all: bool,
     /// For a small machine: without authentication, history, reports, imports, manual pages,
-    /// completions, series of tests (ab, ladder, mesh, sweep), packets and the demo
+    /// completions, series of tests (ab, compare, ladder, mesh, sweep), packets and the demo
     #[arg(long)]
     board: bool,
 }

@@ -5,6 +5,7 @@ pub(crate) mod ab;
 #[cfg(feature = "calc")]
 pub(crate) mod calc;
 pub(crate) mod capture;
+#[cfg(feature = "campaigns")]
 pub(crate) mod compare;
 #[cfg(feature = "manual")]
 pub(crate) mod completions;
@@ -30,6 +31,7 @@ pub(crate) mod latency;
 pub(crate) mod man;
 #[cfg(feature = "campaigns")]
 pub(crate) mod mesh;
+#[cfg(feature = "campaigns")]
 pub(crate) mod mesh_agent;
 #[cfg(feature = "packets")]
 pub(crate) mod packets;

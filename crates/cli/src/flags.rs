@@ -13,6 +13,7 @@ mod c_numbers;
 mod calc;
 mod capture;
 mod color;
+#[cfg(feature = "campaigns")]
 mod compare;
 mod copy;
 mod cpus;
@@ -86,6 +87,7 @@ pub(crate) use calc::{
 };
 pub(crate) use capture::CaptureFlags;
 pub(crate) use color::Color;
+#[cfg(feature = "campaigns")]
 pub(crate) use compare::{CompareFlags, ComparisonFormat};
 pub(crate) use copy::CopyFlags;
 #[cfg(feature = "demo")]
@@ -330,6 +332,7 @@ pub(crate) enum Command {
     #[cfg(feature = "campaigns")]
     Mesh(Box<MeshFlags>),
     /// Answer the other agents of a mesh, and test as standard input says
+    #[cfg(feature = "campaigns")]
     #[command(hide = true)]
     MeshAgent,
     /// Plant a fault, name it, fix it and prove it, on hosts of its own
@@ -343,6 +346,7 @@ pub(crate) enum Command {
     #[cfg(feature = "import")]
     Import(ImportFlags),
     /// Compare runs before a change with runs after it
+    #[cfg(feature = "campaigns")]
     Compare(CompareFlags),
     /// Write a page of HTML that shows tests
     #[cfg(feature = "html")]

@@ -95,6 +95,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Sweep(mut flags) => commands::sweep::run(&mut flags),
         #[cfg(feature = "campaigns")]
         Command::Mesh(flags) => commands::mesh::run(&flags),
+        #[cfg(feature = "campaigns")]
         Command::MeshAgent => Ok(commands::mesh_agent::run()),
         #[cfg(feature = "demo")]
         Command::Demo(flags) => commands::demo::run(&flags),
@@ -102,6 +103,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Explain(flags) => commands::explain::run(&flags),
         #[cfg(feature = "import")]
         Command::Import(flags) => commands::import::run(&flags),
+        #[cfg(feature = "campaigns")]
         Command::Compare(flags) => commands::compare::run(&flags),
         #[cfg(feature = "html")]
         Command::Report(flags) => commands::report::run(&flags),

@@ -39,7 +39,6 @@ pub(crate) fn run() -> ExitCode {
 }
 
 /// Runs likewise, over a connection.
-#[cfg(feature = "campaigns")]
 pub(crate) fn run_over(input: impl BufRead, output: impl Write + Send + 'static) -> ExitCode {
     serve(input, Box::new(output))
 }

@@ -195,9 +195,9 @@ fn a_server_tells_how_long_datagrams_took() {
     assert_eq!(timed.code, Some(0), "{timed:?}");
     timed.assert_prints(&["Sending 124 byte datagrams", "Latency avg/min/max/stdev"]);
     let row = timed.stdout.lines().last().unwrap_or_default();
-    let times = row.split_once("%) ").and_then(|(_, rest)| rest.strip_suffix(" ms"));
-    let times: Vec<f64> = times.unwrap_or_default().split('/').flat_map(str::parse).collect();
-    let [mean, least, most, _deviation] = times[..] else { panic!("{row}") };
+    let spread = row.split_once("%) ").and_then(|(_, rest)| rest.strip_suffix(" ms"));
+    let spread: Vec<f64> = spread.unwrap_or_default().split('/').flat_map(str::parse).collect();
+    let [mean, least, most, _deviation] = spread[..] else { panic!("{row}") };
     // One clock, on which a machine may be busy.
     assert!((0.0..500.0).contains(&least) && least <= mean && mean <= most, "{row}");
 }
