@@ -1,12 +1,16 @@
 //! Engines on systems that refuse them something: another engine with its reason, or one
 //! sentence, and never a hang.
 
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use serde_json::Value;
 
 use crate::support::{
-    Finished, Server, client, json, json_across, limited, linerate, link, run, shell, test,
-    unprivileged,
+    Finished, Running, Server, client, json, json_across, limited, linerate, link, run, shell,
+    test, unprivileged,
 };
 
 #[test]
@@ -143,6 +147,54 @@ fn too_few_descriptors_for_pipes_and_rings_are_told_in_one_sentence() {
         let finished = run(limited("-n 180", &client(&server, &options)));
         finished.assert_refusal(1, &[&format!("cannot use engine '{engine}'"), "ulimit -n"]);
     }
+}
+
+#[test]
+fn a_server_without_descriptors_waits_and_serves_again() {
+    let server = Server::start();
+    let files = |most: &str| {
+        let process = server.running.id().to_string();
+        let limit = format!("--nofile={most}:");
+        let done = Command::new("prlimit").args(["--pid", &process, &limit]).status();
+        done.is_ok_and(|status| status.success())
+    };
+    if !files("8") {
+        return;
+    }
+    // Each accept(2) fails with EMFILE, and the connections stay in the queue.
+    let waiting: Vec<_> = (0..5).map(|_| TcpStream::connect(server.address)).collect();
+    assert!(waiting.iter().all(Result::is_ok), "{waiting:?}");
+    let usage = server.running.usage();
+    let before = usage.cpu_time().expect("it runs");
+    std::thread::sleep(Duration::from_secs(1));
+    let took = usage.cpu_time().expect("it runs").saturating_sub(before);
+    assert!(took < Duration::from_millis(500), "it takes {took:?} of a second to wait");
+    assert!(files("1024"), "more are allowed");
+    drop(waiting);
+    test(&server, "--tcp --send -t 100ms").assert_success();
+}
+
+#[test]
+fn calls_that_signals_interrupt_are_made_again() {
+    let server = Server::start();
+    let client = client(&server, "--tcp --bidir -n 64M -b 400M --json");
+    let client = Running::start(client);
+    // Stopped and continued, a process finds its call interrupted (signal(7)).
+    for _ in 0..40 {
+        for process in [&*client, &*server.running] {
+            for signal in ["STOP", "CONT"] {
+                // One that has ended needs none.
+                _ = process.signal(signal);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let finished = client.finish();
+    assert!(matches!(finished.code, Some(0 | 3)), "{finished:?}");
+    let record = finished.json();
+    let directions = record["outcome"]["directions"].as_array().expect("directions");
+    let delivered = directions.iter().map(|one| one["delivered"]["bytes"].as_u64());
+    assert!(delivered.clone().all(|bytes| bytes > Some(60 << 20)), "{directions:?}");
 }
 
 fn direction(record: &Value) -> &Value {

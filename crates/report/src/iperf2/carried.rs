@@ -18,6 +18,8 @@ pub struct Carried<'a> {
     pub streams: &'a [StreamRecord],
     /// What they carried together.
     pub moved: Throughput,
+    /// Payload bytes of each; empty: only their sum is known.
+    pub each: &'a [u64],
     /// Of UDP: the datagrams, and the jitter in seconds.
     pub datagrams: Option<(DatagramLedger, f64)>,
 }
@@ -32,9 +34,9 @@ impl Text {
 impl Carried<'_> {
     /// The lines on the test, with `date` as the time of day as `20261126174035`.
     pub fn text(&self, form: Form, unit: UnitFormat, date: &str) -> String {
-        let row = self.row();
+        let rows = self.rows();
         if form == Form::Csv {
-            return row.csv(date);
+            return rows.iter().map(|row| row.csv(date)).collect();
         }
         let mut out = String::new();
         for (number, stream) in (self.first..).zip(self.streams) {
@@ -49,13 +51,32 @@ impl Carried<'_> {
             }
         }
         let columns = if self.datagrams.is_some() { COLUMNS } else { "" };
-        out + &format!("{HEADER}{columns}\n{}", row.text(unit))
+        let rows: String = rows.iter().map(|row| row.text(unit)).collect();
+        out + &format!("{HEADER}{columns}\n{rows}")
+    }
+
+    /// A row for each stream, if there are several whose bytes are known, and that of all together.
+    fn rows(&self) -> Vec<Row> {
+        let all = self.row();
+        let is_known = self.streams.len() > 1 && self.each.len() == self.streams.len();
+        let each = self.each.iter().zip(self.streams).enumerate().filter(|_| is_known);
+        let each = each.map(|(index, (bytes, stream))| Row {
+            bytes: *bytes,
+            whose: Whose::Stream(self.index() + index, !stream.sender),
+            local: stream.local,
+            peer: stream.peer,
+            ..all.clone()
+        });
+        each.chain([all.clone()]).collect()
+    }
+
+    fn index(&self) -> usize {
+        usize::try_from(self.first.saturating_sub(1)).unwrap_or(usize::MAX)
     }
 
     fn row(&self) -> Row {
-        let index = usize::try_from(self.first.saturating_sub(1)).unwrap_or(usize::MAX);
         let whose = match self.streams.len() {
-            1 => Whose::Stream(index, !self.streams[0].sender),
+            1 => Whose::Stream(self.index(), !self.streams[0].sender),
             streams => Whose::Sum(streams),
         };
         let Throughput { bytes, span, .. } = self.moved;

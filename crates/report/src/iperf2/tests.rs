@@ -162,11 +162,24 @@ fn a_server_prints_what_it_received() {
     };
     let delivered = Throughput::over(267_540, Duration::from_micros(2_018_800));
     let datagrams = Some((ledger, 0.000_002));
-    let received = Carried { first: 3, streams: &streams, moved: delivered, datagrams };
+    let received = Carried { first: 3, streams: &streams, moved: delivered, each: &[], datagrams };
     let expected = "\
 [  3] local 127.0.0.1 port 40001 connected with 127.0.0.1 port 5001
 [ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams
 [  3] 0.0000-2.0188 sec   261 KBytes  1.06 Mbits/sec   0.002 ms 0/182 (0%)
 ";
     assert_eq!(received.text(Form::Text, UnitFormat::Adaptive, ""), expected);
+    let streams = self::streams(2, false);
+    let moved = Throughput::over(3_072, Duration::from_secs(1));
+    let several =
+        Carried { first: 4, streams: &streams, moved, each: &[1_024, 2_048], datagrams: None };
+    let text = several.text(Form::Text, UnitFormat::Adaptive, "");
+    let rows: Vec<_> =
+        text.lines().filter_map(|row| row.split_once(" 0.0000-1.0000 sec ")).collect();
+    let labels = rows.iter().map(|(label, _)| *label);
+    assert_eq!(labels.collect::<Vec<_>>(), ["[  4]", "[  5]", "[SUM]"], "{text}");
+    assert!(rows[1].1.trim_start().starts_with("2.00 KBytes"), "{text}");
+    let text = several.text(Form::Csv, UnitFormat::Adaptive, "20261127");
+    assert_eq!(text.lines().count(), 3, "{text}");
+    assert!(text.contains(",5,0.0-1.0,2048,16384\n"), "{text}");
 }

@@ -28,6 +28,9 @@ pub struct Served {
     pub sent: u64,
     /// Streams with their settings in effect; empty: no streams were opened.
     pub streams: Vec<StreamRecord>,
+    /// Payload bytes that each of `streams` carried; empty: only their sum is told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<u64>,
     /// Result of each direction, as the server knows it.
     pub directions: Vec<DirectionOutcome>,
     /// Number of answered requests; none: the test is not an exchange of requests.
@@ -49,6 +52,7 @@ impl Served {
             received: 0,
             sent: 0,
             streams: Vec::new(),
+            carried: Vec::new(),
             directions: Vec::new(),
             answered: None,
             shared: Vec::new(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::plan::IPERF3_STREAMS;
-use measurement::{Peer, TestPlan, Transport};
+use measurement::{Peer, StreamRecord, TestPlan, Transport};
 use portable_atomic::{AtomicU64, Ordering::SeqCst};
 use report::iperf2::{Carried, Form, Text};
 use session::server::{
@@ -109,13 +109,17 @@ impl Log for Iperf2Log {
         for direction in &served.directions {
             let is_sender = direction.direction.receives();
             let moved = if is_sender { direction.offered } else { direction.delivered };
-            let streams = served.streams.iter().filter(|stream| stream.sender == is_sender);
-            let streams: Vec<_> = streams.cloned().collect();
+            let is_of = |stream: &StreamRecord| stream.sender == is_sender;
+            let streams: Vec<_> = served.streams.iter().filter(|one| is_of(one)).cloned().collect();
+            let each = served.streams.iter().zip(&served.carried);
+            let each: Vec<_> =
+                each.filter(|(one, _)| is_of(one)).map(|(_, bytes)| *bytes).collect();
             let Some(moved) = moved.filter(|_| !streams.is_empty()) else { continue };
             let carried = Carried {
                 first: self.streams.fetch_add(streams.len() as u64, SeqCst) + 1,
                 streams: &streams,
                 moved,
+                each: &each,
                 datagrams: direction.datagrams.zip(direction.jitter_seconds),
             };
             say(&carried.text(form, unit, &date(form)));

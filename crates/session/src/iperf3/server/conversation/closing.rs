@@ -77,6 +77,7 @@ impl Conversation<'_> {
             self.server.metrics.keep(client, transport, &sums.directions);
         }
         self.log.ended(&Served {
+            carried: Vec::new(),
             peer: self.peer,
             plan: Some(self.parameters.plan),
             ending,

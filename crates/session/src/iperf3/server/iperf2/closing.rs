@@ -20,6 +20,8 @@ pub(super) struct Over {
     pub(super) offered: Option<Throughput>,
     pub(super) datagrams: Option<(DatagramLedger, f64)>,
     pub(super) streams: Vec<StreamRecord>,
+    /// Payload bytes of each of them; empty: of the one that there is.
+    pub(super) carried: Vec<u64>,
     pub(super) shared: Vec<Neighbour>,
 }
 
@@ -48,6 +50,7 @@ impl Over {
             refusal: self.refusal,
             sent,
             streams: self.streams,
+            carried: self.carried,
             directions,
             answered: None,
             shared: self.shared,

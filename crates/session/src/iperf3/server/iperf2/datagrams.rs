@@ -154,6 +154,7 @@ impl Run<'_> {
         };
         let over = Over {
             streams: vec![stream(&peer, 1, Transport::Udp)],
+            carried: Vec::new(),
             peer,
             plan,
             ending,

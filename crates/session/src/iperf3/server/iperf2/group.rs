@@ -329,7 +329,12 @@ impl Group {
             shared.sent.map(|(first, last)| Throughput::over(sum(sent), last.since(first)));
         let receivers = if self.plan.direction.sends() { joined } else { 0 };
         let receivers = (1..=receivers).map(|id| stream(&self.peer, id, Transport::Tcp));
-        let streams = receivers.chain(shared.senders).collect();
+        let streams: Vec<_> = receivers.chain(shared.senders).collect();
+        let bytes = |one: &StreamRecord| {
+            let of = if one.sender { sent } else { received };
+            of.get(one.id as usize - 1).map_or(0, |counters| counters.bytes())
+        };
+        let carried = streams.iter().map(bytes).collect();
         if let Some(why) = refusal {
             server.metrics.refuse(why);
         }
@@ -345,6 +350,7 @@ impl Group {
             offered,
             datagrams: None,
             streams,
+            carried,
             shared: neighbours,
         };
         over.report(server, log);
