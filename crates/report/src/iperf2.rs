@@ -170,12 +170,19 @@ fn settings(plan: &TestPlan, first: &StreamRecord) -> String {
         }
         Transport::Udp => {
             let length = first.block.bytes();
+            let frames = plan.options.burst.zip(plan.options.rate).map(|(burst, rate)| {
+                let bits = u64::from(burst) * length * 8;
+                let per_second = rate.bits_per_second() as f64 / bits.max(1) as f64;
+                format!("Isochronous: {per_second:.2} frames/sec of {burst} datagrams\n")
+            });
             let gap = plan.options.rate.map(|rate| {
                 let micros = length as f64 * 8e6 / rate.bits_per_second().max(1) as f64;
                 format!(", IPG target: {micros:.2} us")
             });
             let sending = format!("Sending {length} byte datagrams{}\n", gap.unwrap_or_default());
-            sending + &buffer.map_or_else(String::new, |text| format!("UDP buffer size: {text}\n"))
+            frames.unwrap_or_default()
+                + &sending
+                + &buffer.map_or_else(String::new, |text| format!("UDP buffer size: {text}\n"))
         }
     }
 }

@@ -160,7 +160,7 @@ fn what_cannot_be_done_is_told_in_a_sentence() {
     let silent = iperf(nobody, "-u -t 0.1");
     let words = "[  1] WARNING: did not receive ack of last datagram after 10 tries.";
     assert!(silent.stderr.contains(words), "{silent:?}");
-    let usage = iperf(nobody, "--isochronous");
+    let usage = iperf(nobody, "--tcp-write-times");
     assert_eq!((usage.code, usage.stderr.lines().count()), (Some(2), 1), "{usage:?}");
     let server = Server::start();
     let reverse = iperf(server.address.port(), "-R -t 0.2");
@@ -200,6 +200,17 @@ fn a_server_tells_how_long_datagrams_took() {
     let [mean, least, most, _deviation] = spread[..] else { panic!("{row}") };
     // One clock, on which a machine may be busy.
     assert!((0.0..500.0).contains(&least) && least <= mean && mean <= most, "{row}");
+}
+
+#[test]
+fn frames_are_sent_at_once_and_so_many_in_a_second() {
+    let server = Server::start();
+    let framed = iperf(server.address.port(), "-u -t 1 --isochronous=20:4m -i 1");
+    assert_eq!(framed.code, Some(0), "{framed:?}");
+    // 4 Mbit/s are 17.007 datagrams of 1,470 bytes in a twentieth of a second.
+    framed.assert_prints(&["Isochronous: 20.00 frames/sec of 17 datagrams", "(0%)"]);
+    let line = server.line_with("iperf2, UDP");
+    assert!(line.contains(", 0 of 3") && line.ends_with(": done"), "{line}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use report::iperf2::Form;
 use report::iperf3::UnitFormat;
 
 use super::getopt::{
-    BOUNCE, BOUNCE_HOLD, BOUNCE_PERIOD, BOUNCE_PLAIN, FULL_DUPLEX, TRIP_TIMES, options,
+    BOUNCE, BOUNCE_HOLD, BOUNCE_PERIOD, BOUNCE_PLAIN, FULL_DUPLEX, ISOCHRONOUS, TRIP_TIMES, options,
 };
 use super::values;
 
@@ -89,6 +89,21 @@ pub(super) struct SocketArguments {
     pub(super) source: Option<IpAddr>,
     /// Datagrams tell when they were sent, and the server how long they took.
     pub(super) trip_times: bool,
+    pub(super) frames: Option<Frames>,
+}
+
+/// Datagrams in frames, each of which is sent at once (`--isochronous`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Frames {
+    pub(super) per_second: f64,
+    /// Mean rate.
+    pub(super) rate: BitRate,
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self { per_second: 60.0, rate: BitRate::from_bits_per_second(20_000_000) }
+    }
 }
 
 impl Default for Arguments {
@@ -164,6 +179,8 @@ impl Arguments {
                 }
             }
             TRIP_TIMES => socket.trip_times = true,
+            ISOCHRONOUS if value.is_empty() => socket.frames = Some(Frames::default()),
+            ISOCHRONOUS => socket.frames = Some(values::frames(&value)?),
             'L' => self.listen_port = Some(values::port(&value)?),
             't' => self.time = Some(values::seconds("-t", &value)?),
             'n' => self.amount = Some(values::size("-n", &value)?),
@@ -198,6 +215,13 @@ impl Arguments {
                 "-R is there over TCP alone; type linerate test HOST --udp --receive with a \
                         linerate server"
                     .to_owned(),
+            );
+        }
+        if self.socket.frames.is_some() && (!self.udp || self.rate.is_some()) {
+            return Err(
+                "--isochronous is there over UDP, and has its own rate: add -u, and leave -b \
+                        out"
+                .to_owned(),
             );
         }
         if self.socket.trip_times && !self.udp {
@@ -289,7 +313,10 @@ mod tests {
         for (line, words) in [
             ("-c here -F x", "-F is an option of iperf that linerate does not have"),
             ("-c here --trip-times", "--trip-times is there over UDP alone"),
-            ("-c here --isochronous", "--isochronous is an option"),
+            ("-c here --isochronous", "--isochronous is there over UDP"),
+            ("-c here -u --isochronous=30:2M,100k", "leave the deviation out"),
+            ("-c here -u --isochronous=30", "as 60:20m"),
+            ("-c here --tcp-write-times", "--tcp-write-times is an option"),
             ("-c here --full-duplex -n 1M", "--full-duplex ends by time"),
             ("-c here --bounceback -u", "--bounceback is there over TCP alone"),
             ("-c here --bounceback --full-duplex", "leave out -R, -d, -r and --full-duplex"),

@@ -81,7 +81,7 @@ fn lacks_value(option: &str) -> String {
 }
 
 /// The options that are there. Those whose effect is here what it always is come last.
-const KNOWN: [Known; 36] = [
+const KNOWN: [Known; 37] = [
     Known('c', "client", Value::Needed),
     Known('s', "server", Value::None),
     Known('p', "port", Value::Needed),
@@ -96,6 +96,7 @@ const KNOWN: [Known; 36] = [
     Known(BOUNCE_HOLD, "bounceback-hold", Value::Needed),
     Known(BOUNCE_PLAIN, "bounceback-no-quickack", Value::None),
     Known(TRIP_TIMES, "trip-times", Value::None),
+    Known(ISOCHRONOUS, "isochronous", Value::Optional),
     Known('t', "time", Value::Needed),
     Known('n', "num", Value::Needed),
     Known('b', "bandwidth", Value::Needed),
@@ -121,7 +122,7 @@ const KNOWN: [Known; 36] = [
 ];
 
 /// Options of iperf 2.1.8 that are not there.
-const LACKING: [(char, &str); 34] = [
+const LACKING: [(char, &str); 33] = [
     ('D', "daemon"),
     ('1', "singleclient"),
     ('U', "single_udp"),
@@ -143,7 +144,6 @@ const LACKING: [(char, &str); 34] = [
     ('\0', "incr-srcip"),
     ('\0', "incr-srcport"),
     ('\0', "ipg"),
-    ('\0', "isochronous"),
     ('\0', "local-only"),
     ('\0', "near-congestion"),
     ('\0', "no-connect-sync"),
@@ -165,6 +165,7 @@ pub(super) const BOUNCE_PERIOD: char = '\u{3}';
 pub(super) const BOUNCE_HOLD: char = '\u{4}';
 pub(super) const BOUNCE_PLAIN: char = '\u{5}';
 pub(super) const TRIP_TIMES: char = '\u{6}';
+pub(super) const ISOCHRONOUS: char = '\u{7}';
 
 #[cfg(test)]
 mod tests {

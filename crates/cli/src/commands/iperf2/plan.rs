@@ -11,7 +11,7 @@ use measurement::{
 use session::Family;
 use session::client::{ClientOptions, Request, Watching};
 
-use super::arguments::{Arguments, BounceArguments};
+use super::arguments::{Arguments, BounceArguments, Frames};
 use super::values;
 use crate::flags::iperf3_values::split_device;
 
@@ -111,10 +111,24 @@ fn exchange(bounce: BounceArguments, length: Option<ByteSize>) -> Exchange {
     Exchange { request: length, response: length, every, ..Exchange::default() }
 }
 
+/// Rate and datagrams of frames of whole datagrams, as many in a second as were asked for.
+fn in_frames(frames: Frames, arguments: &Arguments) -> (Option<BitRate>, Option<u32>) {
+    let usual = if family(arguments) == Family::V4 { UDP_PAYLOAD } else { UDP_PAYLOAD_V6 };
+    let bits = arguments.length.map_or(usual, |length| length.max(LEAST)).bytes() as f64 * 8.0;
+    let datagrams = frames.rate.bits_per_second() as f64 / frames.per_second / bits;
+    let datagrams = values::whole(datagrams).clamp(1, MOST_OF_A_FRAME);
+    let rate = values::whole(datagrams as f64 * bits * frames.per_second);
+    (Some(BitRate::from_bits_per_second(rate)), u32::try_from(datagrams).ok())
+}
+
 fn options(arguments: &Arguments, is_tcp: bool) -> StreamOptions {
     let socket = &arguments.socket;
     let default_rate = if is_tcp { None } else { Some(UDP_RATE) };
     let rate = arguments.rate.or(default_rate).filter(|rate| rate.bits_per_second() > 0);
+    let (rate, burst) = match socket.frames {
+        Some(frames) => in_frames(frames, arguments),
+        None => (rate, None),
+    };
     StreamOptions {
         // An exchange has the length of its requests.
         block: arguments
@@ -122,6 +136,7 @@ fn options(arguments: &Arguments, is_tcp: bool) -> StreamOptions {
             .filter(|_| arguments.bounce.is_none())
             .map(|length| if is_tcp { length } else { length.max(LEAST) }),
         rate,
+        burst,
         pacing: rate.map_or(Pacing::Smooth, |_| Pacing::Average),
         window: socket.window.filter(|window| window.bytes() > 0),
         mss: socket.mss.filter(|_| is_tcp),
@@ -141,5 +156,9 @@ const UDP_RATE: BitRate = BitRate::from_bits_per_second(1 << 20);
 const REQUEST: u64 = 100;
 /// Shortest request that a server of 2.1.8 answers: it waits for so many bytes.
 const LEAST_REQUEST: u64 = 64;
+/// iperf2's datagrams of 1,500-byte frames (docs/protocol/iperf2.md).
+const UDP_PAYLOAD: ByteSize = ByteSize::from_bytes(1_470);
+const UDP_PAYLOAD_V6: ByteSize = ByteSize::from_bytes(1_450);
+const MOST_OF_A_FRAME: u64 = 1_000;
 /// The header of a datagram (docs/protocol/iperf2.md, clause 4.6).
 const LEAST: ByteSize = ByteSize::from_bytes(76);

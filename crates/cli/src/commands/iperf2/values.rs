@@ -6,6 +6,8 @@ use std::time::Duration;
 use measurement::{BitRate, ByteSize};
 use report::iperf3::UnitFormat;
 
+use super::arguments::Frames;
+
 pub(super) fn port(text: &str) -> Result<u16, String> {
     let port = text.parse().ok().filter(|port| *port > 0);
     port.ok_or_else(|| format!("-p {text}: a port is a number from 1 to 65535"))
@@ -42,6 +44,35 @@ pub(super) fn rate(text: &str) -> Result<BitRate, String> {
     rate.ok_or_else(|| format!("-b {text}: a rate is a number of bit/s, as 10M or 1g"))
 }
 
+/// `60:20m`: frames in a second, and their mean rate, of which upper letters are bytes.
+pub(super) fn frames(text: &str) -> Result<Frames, String> {
+    let wrong =
+        || format!("--isochronous={text}: frames a second and their rate are needed, as 60:20m");
+    let (per_second, rate) = text.split_once(':').ok_or_else(wrong)?;
+    if rate.contains(',') {
+        return Err(format!(
+            "--isochronous={text}: frames have one length here; leave the deviation out"
+        ));
+    }
+    let per_second = per_second
+        .parse()
+        .ok()
+        .filter(|frames| (1.0..=1_000.0).contains(frames))
+        .ok_or_else(wrong)?;
+    let (number, factor) = match rate.char_indices().last() {
+        Some((at, 'k')) => (&rate[..at], 1e3),
+        Some((at, 'm')) => (&rate[..at], 1e6),
+        Some((at, 'g')) => (&rate[..at], 1e9),
+        Some((at, 'K')) => (&rate[..at], 8e3),
+        Some((at, 'M')) => (&rate[..at], 8e6),
+        Some((at, 'G')) => (&rate[..at], 8e9),
+        _ => (rate, 1.0),
+    };
+    let bits = number.parse::<f64>().ok().map(|number| number * factor);
+    let bits = bits.filter(|bits| (1e3..=1e12).contains(bits)).ok_or_else(wrong)?;
+    Ok(Frames { per_second, rate: BitRate::from_bits_per_second(whole(bits)) })
+}
+
 pub(super) fn unit(text: &str) -> Result<UnitFormat, String> {
     if text == "a" {
         return Ok(UnitFormat::Adaptive);
@@ -65,6 +96,15 @@ pub(super) fn hop_limit(text: &str) -> Result<u8, String> {
 /// Bytes that may be asked for over all streams.
 pub(super) fn times(bytes: u64, streams: u32) -> ByteSize {
     ByteSize::from_bytes(bytes.saturating_mul(streams.into()))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is checked to be positive, and saturates"
+)]
+pub(super) fn whole(number: f64) -> u64 {
+    number.round() as u64
 }
 
 #[expect(
