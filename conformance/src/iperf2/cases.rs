@@ -65,7 +65,7 @@ impl Case {
     }
 }
 
-pub(super) const CASES: [Case; 16] = [
+pub(super) const CASES: [Case; 18] = [
     Case::of("-t 1"),
     Case::of_bytes("-n 3M", 3_072.0).in_short(),
     Case::of_bytes("-n 2M -w 256K -l 8K", 2_048.0),
@@ -82,6 +82,8 @@ pub(super) const CASES: [Case; 16] = [
     Case::of_bytes("-n 2M -R", 2_048.0).of_2_1().in_short(),
     Case::of("-t 1 --full-duplex -b 50M").of_2_1().loose(),
     Case::of("-t 1 --bounceback").of_2_1().in_short(),
+    Case::of("-t 1 --trip-times -b 50M -l 16K").of_2_1(),
+    Case::of("-u -t 1 --trip-times -b 10M").of_2_1(),
 ];
 
 const CLOSE: f64 = 0.02;

@@ -12,6 +12,7 @@ mod report;
 mod sequence;
 mod server_version;
 mod transit;
+mod write_marks;
 
 pub use back::{Back, BackWay};
 pub use bounce::Bounce;
@@ -22,6 +23,7 @@ pub use report::ServerReport;
 pub use sequence::{Datagram, SequenceWidth};
 pub use server_version::end_for_old_server;
 pub use transit::Transit;
+pub use write_marks::WriteMarks;
 
 /// The port on which iperf2 servers listen by default (clause 2.1 of docs/protocol/iperf2.md).
 pub const DEFAULT_PORT: u16 = 5001;

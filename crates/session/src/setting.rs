@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use host::PerfAccess;
 use linux::tcp::TcpOptions;
+use protocol::iperf2::WriteMarks;
 
 use crate::host_sampler::Interest;
 use crate::measured::Side;
@@ -31,6 +32,8 @@ pub(crate) struct Setting {
     pub(crate) file: Option<PathBuf>,
     /// Where requests with a connection each go, or come.
     pub(crate) calls: Option<Calls>,
+    /// What begins each block that is sent over TCP; none: it is payload alone.
+    pub(crate) marks: Option<WriteMarks>,
     /// Each request; none: bytes of the payload.
     pub(crate) message: Option<Arc<[u8]>>,
     /// Which interfaces are sampled meanwhile; none: this host is not sampled.

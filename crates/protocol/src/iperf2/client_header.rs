@@ -72,12 +72,27 @@ pub enum HeaderWay {
 impl ClientHeader {
     /// Length at the start of a TCP connection, in bytes.
     pub const TCP_LENGTH: usize = 60;
+    /// Length at the start of a TCP connection with times on the way, in bytes.
+    pub const TIMED_LENGTH: usize = 80;
     /// Length of the header of a datagram of 2.1+, sequence number and time included, in bytes.
     pub const DATAGRAM_LENGTH: usize = 76;
 
     /// The first bytes of a TCP connection.
     pub fn tcp(&self) -> [u8; Self::TCP_LENGTH] {
         bytes(&self.words(EXTENDED | self.other_way() | length_flags(Self::TCP_LENGTH)))
+    }
+
+    /// The first bytes of a TCP connection, with the start of the test if the server is asked for times on
+    /// the way.
+    pub fn opening(&self) -> Vec<u8> {
+        let Some(start) = self.trip_times_from else { return self.tcp().to_vec() };
+        let flags = EXTENDED | self.other_way() | length_flags(Self::TIMED_LENGTH);
+        let mut opening = bytes(&self.words(flags)).to_vec();
+        opening.resize(Self::TIMED_LENGTH, 0);
+        let seconds = u32::try_from(start.as_secs()).unwrap_or(u32::MAX);
+        let times = [seconds, start.subsec_micros()].map(u32::to_be_bytes);
+        opening[TCP_START..TCP_START + 8].copy_from_slice(times.as_flattened());
+        opening
     }
 
     /// The bytes of each datagram that follow sequence number and time (clause 4.3).
@@ -146,7 +161,7 @@ impl ClientHeader {
 
 /// The flags that tell the length of the header.
 #[expect(clippy::cast_possible_truncation, reason = "a header has less than 256 bytes")]
-const fn length_flags(length: usize) -> u32 {
+pub(super) const fn length_flags(length: usize) -> u32 {
     LENGTH_TOLD | (length as u32) << 1
 }
 
@@ -159,19 +174,21 @@ fn bytes(words: &[u32; ClientHeader::TCP_LENGTH / 4]) -> [u8; ClientHeader::TCP_
 }
 
 const SECOND: u32 = 0x8000_0000;
-const EXTENDED: u32 = 0x4000_0000;
+pub(super) const EXTENDED: u32 = 0x4000_0000;
 const WIDE_NUMBERS: u32 = 0x0800_0000;
 const REVERSED: u32 = 0x0400_0000;
 const LENGTH_TOLD: u32 = 0x0001_0000;
 const REVERSE_UPPER: u32 = 0x0400;
 const BOTH_UPPER: u32 = 0x0800;
-const TRIP_TIMES_UPPER: u32 = 0x0010;
+pub(super) const TRIP_TIMES_UPPER: u32 = 0x0010;
 /// Further words of datagrams follow.
 const UDP_TESTS: u32 = 0x2000_0000;
 /// Offset of the start among what follows sequence number and time.
 const START: usize = 96;
+/// Likewise at the start of a connection.
+const TCP_START: usize = 64;
 /// That of the captures, 2.1.8: a server may look for what a version can.
-const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
+pub(super) const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
 
 #[cfg(test)]
 mod tests {
@@ -231,6 +248,10 @@ mod tests {
         let datagram = "680100d8 00000001 000017e0 0 0 ffffff9c 0 0 00100000 00020001 00080003 0 \
                         00100000 0 0 0 0 0 0 0 0 0 0 0 6b097e78 0001dcfd 0";
         assert_eq!(hexadecimal(timed.datagram().bytes()), datagram, "-u --trip-times -t 1");
+        let opening = "400100a0 00000001 000017e0 0 0 ffffff9c 0 0 00100000 00020001 00080003 0 \
+                       00100000 0 0 0 6b097e78 0001dcfd 0 0";
+        assert_eq!(hexadecimal(&timed.opening()), opening, "--trip-times -t 1");
+        assert_eq!(udp.opening(), udp.tcp());
         assert_eq!((udp.least_datagram(), timed.least_datagram()), (76, 124));
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::tcp::{self, FileSink, FileSource, Incoming, Outgoing};
+use dataplane::tcp::{self, FileSink, FileSource, Incoming, MarkedSource, Outgoing};
 use dataplane::udp::{self, DatagramHeader};
 use dataplane::{
     BufferKind, BufferPlan, Counters, OpenStream, Pacer, PayloadPattern, SharedResources, Stream,
@@ -18,6 +18,8 @@ use measurement::{
     BitRate, Engine, EngineUse, Engines, InPlace, Probe, RoundTrips, StreamOptions, Transport,
     Unusable,
 };
+
+use protocol::iperf2::WriteMarks;
 
 use super::exchange::Exchanging;
 use super::{Opened, StreamSocket};
@@ -34,6 +36,7 @@ pub(crate) struct EngineFactory {
     header: DatagramHeader,
     amount: Amount,
     file: Option<PathBuf>,
+    marks: Option<WriteMarks>,
     resources: SharedResources,
     fallback: FallbackPolicy,
     used: Engines,
@@ -58,6 +61,7 @@ impl EngineFactory {
             options: plan.options.clone(),
             header: spec.header,
             amount: amount.clone(),
+            marks: setting.marks,
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
             resources: SharedResources::new(buffer, pattern)
                 .with_bulk(bulk)
@@ -180,6 +184,12 @@ impl EngineFactory {
                 outgoing().into_sender(file, &self.resources),
                 (&engine::FILE_TO_WRITE).into(),
             ));
+        }
+        if let Some(marks) = self.marks {
+            let epoch = linux::clock::realtime().saturating_sub(linux::clock::monotonic());
+            let source = MarkedSource::new(marks, epoch, self.resources.block());
+            let source = source.map_err(SessionError::system("a block"))?;
+            return Ok((outgoing().into_sender(source, &self.resources), (&engine::WRITE).into()));
         }
         let engines: Vec<_> = tcp::SENDERS.iter().map(|entry| entry.engine).collect();
         let choice = self.choose(&engines, self.options.zero_copy.then_some(&engine::SENDFILE));

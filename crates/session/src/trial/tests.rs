@@ -35,6 +35,7 @@ fn setting() -> Setting {
         calls: None,
         sampled: None,
         perf: None,
+        marks: None,
         message: None,
     }
 }

@@ -89,21 +89,7 @@ pub(super) struct SocketArguments {
     pub(super) source: Option<IpAddr>,
     /// Datagrams tell when they were sent, and the server how long they took.
     pub(super) trip_times: bool,
-    pub(super) frames: Option<Frames>,
-}
-
-/// Datagrams in frames, each of which is sent at once (`--isochronous`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Frames {
-    pub(super) per_second: f64,
-    /// Mean rate.
-    pub(super) rate: BitRate,
-}
-
-impl Default for Frames {
-    fn default() -> Self {
-        Self { per_second: 60.0, rate: BitRate::from_bits_per_second(20_000_000) }
-    }
+    pub(super) frames: Option<values::Frames>,
 }
 
 impl Default for Arguments {
@@ -179,7 +165,7 @@ impl Arguments {
                 }
             }
             TRIP_TIMES => socket.trip_times = true,
-            ISOCHRONOUS if value.is_empty() => socket.frames = Some(Frames::default()),
+            ISOCHRONOUS if value.is_empty() => socket.frames = Some(values::Frames::default()),
             ISOCHRONOUS => socket.frames = Some(values::frames(&value)?),
             'L' => self.listen_port = Some(values::port(&value)?),
             't' => self.time = Some(values::seconds("-t", &value)?),
@@ -224,8 +210,11 @@ impl Arguments {
                 .to_owned(),
             );
         }
-        if self.socket.trip_times && !self.udp {
-            return Err("--trip-times is there over UDP alone: add -u".to_owned());
+        let has_other_way = self.reverse || self.full_duplex || self.dual.is_some();
+        if self.socket.trip_times && (has_other_way || self.bounce.is_some()) {
+            return Err("--trip-times is of what the client sends alone: leave out -R, -d, -r, \
+                        --full-duplex and --bounceback"
+                .to_owned());
         }
         if self.full_duplex {
             self.check_full_duplex()?;
@@ -312,7 +301,7 @@ mod tests {
     fn what_is_not_there_is_told_in_a_sentence() {
         for (line, words) in [
             ("-c here -F x", "-F is an option of iperf that linerate does not have"),
-            ("-c here --trip-times", "--trip-times is there over UDP alone"),
+            ("-c here --trip-times --bounceback", "--trip-times is of what the client sends"),
             ("-c here --isochronous", "--isochronous is there over UDP"),
             ("-c here -u --isochronous=30:2M,100k", "leave the deviation out"),
             ("-c here -u --isochronous=30", "as 60:20m"),

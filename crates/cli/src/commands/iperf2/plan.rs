@@ -11,7 +11,7 @@ use measurement::{
 use session::Family;
 use session::client::{ClientOptions, Request, Watching};
 
-use super::arguments::{Arguments, BounceArguments, Frames};
+use super::arguments::{Arguments, BounceArguments};
 use super::values;
 use crate::flags::iperf3_values::split_device;
 
@@ -112,7 +112,7 @@ fn exchange(bounce: BounceArguments, length: Option<ByteSize>) -> Exchange {
 }
 
 /// Rate and datagrams of frames of whole datagrams, as many in a second as were asked for.
-fn in_frames(frames: Frames, arguments: &Arguments) -> (Option<BitRate>, Option<u32>) {
+fn in_frames(frames: values::Frames, arguments: &Arguments) -> (Option<BitRate>, Option<u32>) {
     let usual = if family(arguments) == Family::V4 { UDP_PAYLOAD } else { UDP_PAYLOAD_V6 };
     let bits = arguments.length.map_or(usual, |length| length.max(LEAST)).bytes() as f64 * 8.0;
     let datagrams = frames.rate.bits_per_second() as f64 / frames.per_second / bits;

@@ -6,7 +6,19 @@ use std::time::Duration;
 use measurement::{BitRate, ByteSize};
 use report::iperf3::UnitFormat;
 
-use super::arguments::Frames;
+/// Datagrams in frames, each of which is sent at once (`--isochronous`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Frames {
+    pub(super) per_second: f64,
+    /// Mean rate.
+    pub(super) rate: BitRate,
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self { per_second: 60.0, rate: BitRate::from_bits_per_second(20_000_000) }
+    }
+}
 
 pub(super) fn port(text: &str) -> Result<u16, String> {
     let port = text.parse().ok().filter(|port| *port > 0);

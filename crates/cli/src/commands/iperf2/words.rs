@@ -75,7 +75,7 @@ Usage: iperf [-s|-c HOST] [options]
       --bounceback-period[=S] Period in seconds, 0: one request after another [default: 1]
       --bounceback-hold MS    The server waits so many milliseconds before it answers
       --isochronous[=N:RATE]  N frames a second, each sent at once [default: 60:20m] (UDP)
-      --trip-times            Times on the way by the clocks of both ends (UDP)
+      --trip-times            The server tells times on the way, by the clocks of both ends
   -L, --listenport N          Port of this host for -d and -r [default: that of the server]
   -t, --time SECONDS          Time to send [default: 10]
   -n, --num N[kmgKMG]         Bytes of each stream to send in place of a time

@@ -89,7 +89,7 @@ impl<'a> Opening<'a> {
         let local_address =
             sockets[0].local_address().map_err(SessionError::system("an address"))?;
         let rtt = sockets[0].rtt();
-        let header = header(self.request, self.options).tcp();
+        let header = header(self.request, self.options).opening();
         // A request is a header.
         let header = if plan.exchange.is_some() { &[][..] } else { &header };
         let (mut streams, mut receiving) = (Vec::new(), Vec::new());

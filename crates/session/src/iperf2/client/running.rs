@@ -12,7 +12,7 @@ use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::record::PeerStream;
 use measurement::{ByteSize, Direction, End, Peer, TestPlan, Timestamp, Transport};
-use protocol::iperf2::{Bounce, ClientHeader};
+use protocol::iperf2::{Bounce, ClientHeader, WriteMarks};
 
 use super::header::header;
 use super::{Around, tcp_end, udp_end};
@@ -57,7 +57,7 @@ impl Running {
         let told = header(request, around.options);
         let block = block(&request.plan, server, told.least_datagram());
         let header = datagrams(&told, around);
-        let spec = RunSpec { plan: own_part(&request.plan), block, header };
+        let spec = RunSpec { plan: own_part(&request.plan, told.opening().len()), block, header };
         let is_sampled = request.options.watching == Watching::Hosts;
         let setting = Setting {
             side: Side::Client,
@@ -68,6 +68,7 @@ impl Running {
             watched: true,
             file: None,
             calls: None,
+            marks: WriteMarks::of(&told),
             message: message(&request.plan, around.options.hold),
             sampled: is_sampled.then_some(Interest::Towards(server.ip())),
             perf: None,
@@ -182,9 +183,9 @@ fn message(plan: &TestPlan, hold: Duration) -> Option<Arc<[u8]>> {
 
 /// What the workers do of `plan`: the header is part of the amount (clause 3.1 of
 /// docs/protocol/iperf2.md), and the server ends what it sends.
-fn own_part(plan: &TestPlan) -> TestPlan {
+fn own_part(plan: &TestPlan, header: usize) -> TestPlan {
     let mut draft = PlanDraft::from(plan.clone());
-    let headers = u64::from(plan.streams) * ClientHeader::TCP_LENGTH as u64;
+    let headers = u64::from(plan.streams) * header as u64;
     draft.end = match (plan.transport, plan.direction, plan.end) {
         (_, Direction::Receive, _) => End::Open,
         (Transport::Tcp, _, End::Bytes(bytes)) => {

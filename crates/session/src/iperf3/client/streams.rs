@@ -159,6 +159,7 @@ fn setting(link: &Link<'_>, about: &About, calls: Option<Calls>) -> Setting {
         calls,
         sampled: is_sampled.then_some(Interest::Towards(link.server.ip())),
         perf: request.options.perf.clone(),
+        marks: None,
         message: None,
     }
 }

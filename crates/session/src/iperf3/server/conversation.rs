@@ -264,6 +264,7 @@ fn setting(
         calls: None,
         sampled: interest(parameters, options, from),
         perf: perf_access(&parameters.plan, options),
+        marks: None,
         message: None,
     }
 }
