@@ -63,37 +63,22 @@ impl Static {
     }
 }
 
-/// Builds what stages of `test` run, at the same time, since linking is done by one thread, and does
-/// `meanwhile`. What cannot be built here is left to the stages that need it.
-pub(crate) fn build_ahead(
-    workspace: &Workspace,
-    board: &Target,
-    meanwhile: impl FnOnce() -> Result<()>,
-) -> Result<()> {
-    let own = Target::native().map(|target| (target, Contents::Whole));
-    let wanted = own.into_iter().chain([(board, Contents::Board)]);
-    let wanted: Vec<_> = wanted.filter(|(target, _)| can_build(target)).collect();
-    thread::scope(|scope| {
-        let build = |(target, contents)| {
-            scope.spawn(move || build::build(workspace, target, contents).map(drop))
-        };
-        let builds: Vec<_> = wanted.into_iter().map(build).collect();
-        let mut results = vec![meanwhile()];
-        for build in builds {
-            let ended = build.join();
-            results.push(ended.unwrap_or_else(|_| Err(anyhow!("a thread ended in the middle"))));
+/// Builds what stages of `test` run, at the same time, since linking is done by one thread.
+pub(crate) fn build_ahead(workspace: &Workspace, board: &Target) -> Result<()> {
+    let own = Target::native().context("no static file is built for this architecture")?;
+    for target in [own, board] {
+        packages::provide(target.needs())?;
+        if let Err(error) = target.provide_library() {
+            say(format!("nothing is built ahead for {}: {error:#}", target.name));
+            return Ok(());
         }
-        results.into_iter().collect()
-    })
-}
-
-/// Whether compilers and libraries for a target are there, or can be had.
-fn can_build(target: &Target) -> bool {
-    let provided = packages::provide(target.needs()).and_then(|()| target.provide_library());
-    if let Err(error) = &provided {
-        say(format!("nothing is built ahead for {}: {error:#}", target.name));
     }
-    provided.is_ok()
+    thread::scope(|scope| {
+        let small = scope.spawn(|| build::build(workspace, board, Contents::Board));
+        build::build(workspace, own, Contents::Whole)?;
+        let small = small.join();
+        small.map_err(|_| anyhow!("a thread ended in the middle"))?.map(drop)
+    })
 }
 
 /// What [`Static`] built.

@@ -38,7 +38,7 @@ impl Test {
         for (number, stage) in stages.iter().enumerate().skip(self.from.saturating_sub(1)) {
             let stage_start = Instant::now();
             say(format!("\n== test {} of {}: {}", number + 1, stages.len(), stage.name));
-            if self.no_board && stage.name == BOARD.name {
+            if self.no_board && [STATIC.name, BOARD.name].contains(&stage.name) {
                 say("not run: --no-board");
                 continue;
             }
@@ -66,7 +66,12 @@ const CHECK: Stage = Stage { name: "check", run: check::check };
 
 const BOARD: Stage = Stage { name: "an emulated board", run: board::short };
 
-const STAGES: [Stage; 15] = [
+const STATIC: Stage = Stage {
+    name: "static files, for this machine and the board",
+    run: |w| static_binary::build_ahead(w, board::riscv()?),
+};
+
+const STAGES: [Stage; 17] = [
     PROGRAMS,
     CHECK,
     Stage { name: "unit, integration and documentation tests", run: suite::run },
@@ -79,20 +84,13 @@ const STAGES: [Stage; 15] = [
     Stage { name: "proofs of the ledger, of A/B tests, tunings and copies", run: proof::short },
     // In 8 s the queue that drains after the end is little of what counters see.
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped", "--time", "8"]) },
+    STATIC,
     Stage { name: "the Python package", run: python::short },
-    Stage { name: "exports, reports in a browser, and meanwhile static files", run: readers },
+    Stage { name: "exports, by the readers of others", run: exports::check },
+    Stage { name: "reports in a browser", run: web::short },
     BOARD,
     Stage { name: "promises of size, memory and wall time", run: promises::quick },
 ];
-
-/// What measures nothing, and so may wait for a CPU: readers of exports and reports, beside the
-/// compiler and the linker for files that the stages after it run.
-fn readers(workspace: &Workspace) -> Result<()> {
-    static_binary::build_ahead(workspace, board::riscv()?, || {
-        exports::check(workspace)?;
-        web::short(workspace)
-    })
-}
 
 /// For daily work.
 const QUICK: [Stage; 3] =
