@@ -26,6 +26,7 @@ use crate::sockets::{EngineFactory, Opened, arrange_pacing};
 use crate::spec::{RunSpec, Sent};
 
 mod counted;
+mod early_end;
 #[cfg(test)]
 mod tests;
 
@@ -201,19 +202,6 @@ impl Trial {
         received && self.pool.senders_finished() && self.all_acknowledged()
     }
 
-    /// Why an amount that was asked will not move any more.
-    pub(crate) fn breakdown(&self, now: Timestamp) -> Option<&'static str> {
-        if !self.spec.plan.end.is_amount() {
-            None
-        } else if self.pool.is_stuck() {
-            Some("a stream broke before all had moved")
-        } else if now >= self.moved_last()?.after(IDLE) {
-            Some("nothing moved for two minutes")
-        } else {
-            None
-        }
-    }
-
     /// Whether datagrams that are still missing will not come any more.
     fn is_dry(&self, now: Timestamp) -> bool {
         let latest = self.last_arrival().max(self.began().unwrap_or_default());
@@ -279,7 +267,7 @@ impl Trial {
         if let Some(end) = self.time_is_up_at() {
             return Some(end.after(grace));
         }
-        Some(self.moved_last()?.after(IDLE))
+        Some(self.moved_last()?.after(early_end::IDLE))
     }
 
     /// What has moved by `now`; none: it has not begun.
@@ -584,8 +572,6 @@ fn by_id(streams: &[Sent]) -> HashMap<u32, &Sent> {
 const PARTS_OF_A_LOOK: u32 = 10;
 /// What one stream adds to the time between two looks at all.
 const EACH_LOOK: Duration = Duration::from_micros(100);
-/// After so long without a byte a test is dead.
-const IDLE: Duration = Duration::from_secs(120);
 /// How long the last datagrams may be late, beside two round trips.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// How long they may be late when the number sent is not known: most tests then wait in vain.

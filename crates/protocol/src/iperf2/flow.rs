@@ -25,6 +25,8 @@ pub struct Flow {
     epoch: Duration,
     /// Times on the way; none: the client does not ask for them.
     transits: Option<Transits>,
+    /// Whether only numbers above the highest are counted.
+    ignores_repeated: bool,
     ended: Option<ServerReport>,
 }
 
@@ -58,8 +60,14 @@ impl Flow {
             jitter_nanos: 0,
             epoch,
             transits: asks_for_times(payload).then(Transits::default),
+            ignores_repeated: false,
             ended: None,
         })
+    }
+
+    /// Whether to ignore datagrams whose numbers are not above all before: some may come twice.
+    pub const fn ignore_repeated(&mut self, ignores: bool) {
+        self.ignores_repeated = ignores;
     }
 
     /// Takes a datagram that came `now`.
@@ -71,7 +79,8 @@ impl Flow {
             let report = self.end(datagram.sequence.unsigned_abs());
             return FlowEvent::Answer(report.answer(self.width, payload));
         }
-        if self.ended.is_some() {
+        let is_repeated = self.received > 0 && datagram.sequence.unsigned_abs() <= self.highest;
+        if self.ended.is_some() || self.ignores_repeated && is_repeated {
             return FlowEvent::Ignored;
         }
         self.count(datagram, payload.len() as u64, now);

@@ -157,7 +157,7 @@ impl Arguments {
                     BOUNCE if !value.is_empty() => {
                         bounce.count = values::count("--bounceback", &value)?;
                     }
-                    BOUNCE_PERIOD => {
+                    BOUNCE_PERIOD if !value.is_empty() => {
                         bounce.period = values::seconds("--bounceback-period", &value)?;
                     }
                     BOUNCE_HOLD => bounce.hold = values::millis("--bounceback-hold", &value)?,

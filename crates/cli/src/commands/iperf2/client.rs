@@ -75,10 +75,13 @@ impl Printer {
             Some(trips) => self.text.round_trips(&course, trips, &date),
             None => self.text.summary(&course, &record.reported.streams, &date),
         });
-        if record.plan.transport == Transport::Udp {
-            warn_of_silence(record);
-        }
+        let is_heard = record.plan.transport == Transport::Tcp || !warn_of_silence(record);
+        let trips = record.outcome.round_trips.as_ref();
         match &record.outcome.ending {
+            Ending::Completed if trips.is_some_and(|trips| trips.count == 0) => {
+                words::fail("the server answered no request")
+            }
+            Ending::Completed if !is_heard => ExitCode::from(crate::exit::FAILED),
             Ending::Completed | Ending::Interrupted => ExitCode::SUCCESS,
             Ending::Failed { error } => words::fail(error),
         }
@@ -96,14 +99,16 @@ impl Observer for Printer {
     }
 }
 
-/// As iperf2 says it, of each flow that the server did not report.
-fn warn_of_silence(record: &TestRecord) {
+/// As iperf2 says it, of each flow that the server did not report; whether there is one.
+fn warn_of_silence(record: &TestRecord) -> bool {
     // No member of a multicast group reports.
     if record.peer.as_ref().is_some_and(|peer| peer.address.ip().is_multicast()) {
-        return;
+        return false;
     }
+    let mut is_silent = false;
     for (number, stream) in (1..).zip(&record.streams) {
         if record.reported.streams.iter().all(|report| report.id != stream.id) {
+            is_silent = true;
             words::say_error(&format!(
                 "[{number:3}] WARNING: did not receive ack of last datagram after 10 tries."
             ));
@@ -112,4 +117,5 @@ fn warn_of_silence(record: &TestRecord) {
     if record.reported.streams.is_empty() {
         words::complain("nothing came from the server; is \"iperf -s -u\" running there?");
     }
+    is_silent
 }

@@ -136,6 +136,9 @@ impl Running {
         let time_is_up = self.time_is_up_at(around).is_some_and(|end| now >= end);
         let failed =
             |why| Ending::Failed { error: format!("the test with {} failed: {why}", self.server) };
+        if trial.is_left() && !time_is_up {
+            return Ok(Some(failed("the server has closed the connection")));
+        }
         // The sender of what this end receives ends its connections.
         if time_is_up || trial.has_moved_all(now) || trial.is_stuck() {
             let is_vain = around.request.plan.direction.receives() && trial.moved() == 0;
@@ -158,7 +161,8 @@ impl Running {
         let now = around.clock.now();
         let trial = &self.trial;
         let receives = around.request.plan.direction.receives();
-        let look = (receives || trial.awaits_the_last()).then(|| now.after(LOOK));
+        let is_exchange = around.request.plan.exchange.is_some();
+        let look = (receives || is_exchange || trial.awaits_the_last()).then(|| now.after(LOOK));
         let due = [trial.next_tick(), self.time_is_up_at(around), look];
         let until = due.into_iter().flatten().min().unwrap_or_else(|| now.after(LONGEST_WAIT));
         let progress = trial.progress();

@@ -89,11 +89,6 @@ impl UdpHandshake {
         if self.registry.peer_state(origin.source) != PeerState::Unknown {
             return false;
         }
-        // What goes to a group comes to the flow's own socket as well.
-        let is_group = origin.destination.is_some_and(|address| address.is_multicast());
-        if is_group && self.iperf2.has(origin.source) {
-            return true;
-        }
         if self.iperf2.pass(datagram, origin.source) {
             return true;
         }

@@ -22,8 +22,9 @@ use crate::server::access::AccessList;
 use crate::server::limits::Watch;
 use crate::server::log::Log;
 
-/// Who sends, and where datagrams of it go that came to the listener.
-type Peers = Arc<Mutex<HashMap<SocketAddr, SyncSender<Vec<u8>>>>>;
+/// Who sends, and where datagrams of it go that came to the listener; none: nowhere any more.
+type Peers = Arc<Mutex<Passing>>;
+type Passing = HashMap<SocketAddr, Option<SyncSender<Vec<u8>>>>;
 
 /// The UDP flows of a server.
 pub(in super::super) struct Flows {
@@ -70,19 +71,19 @@ impl Flows {
             return None;
         }
         let (sender, early) = sync_channel(MOST_EARLY);
-        peers.insert(source, sender);
+        peers.insert(source, Some(sender));
         Some((flow, Place { peers: Arc::clone(&self.peers), source, early }))
     }
 
     /// Passes on a datagram that came to another socket than its flow's; whether it has a flow.
     pub(in super::super) fn pass(&self, datagram: &[u8], source: SocketAddr) -> bool {
-        // One for which there is no room is lost, as in the kernel's queue.
-        lock(&self.peers).get(&source).map(|flow| flow.try_send(datagram.to_vec())).is_some()
-    }
-
-    /// Whether there is a flow from that address.
-    pub(in super::super) fn has(&self, source: SocketAddr) -> bool {
-        lock(&self.peers).contains_key(&source)
+        let peers = lock(&self.peers);
+        let Some(flow) = peers.get(&source) else { return false };
+        if let Some(flow) = flow {
+            // One for which there is no room is lost, as in the kernel's queue.
+            _ = flow.try_send(datagram.to_vec());
+        }
+        true
     }
 
     /// Receives the flow on a `socket` of its own, whose `first` datagram has come already.
@@ -109,9 +110,7 @@ impl Drop for Place {
     }
 }
 
-fn lock(
-    peers: &Mutex<HashMap<SocketAddr, SyncSender<Vec<u8>>>>,
-) -> MutexGuard<'_, HashMap<SocketAddr, SyncSender<Vec<u8>>>> {
+fn lock(peers: &Mutex<Passing>) -> MutexGuard<'_, Passing> {
     peers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -176,12 +175,24 @@ impl Run<'_> {
         let clock = &self.server.clock;
         let mut watch = Watch::new(&self.server.options.limits);
         let mut room = vec![0; usize::try_from(UDP_BLOCK).unwrap_or(usize::MAX)];
-        self.take(first, clock.now(), counters);
+        let began = clock.now();
+        self.take(first, began, counters);
+        let mut is_group = self.is_group();
+        if is_group {
+            // What was under way then comes to the listener, to this socket, or to both.
+            self.flow.ignore_repeated(true);
+        }
         // Those that came before are in order if they are counted first.
-        std::thread::sleep(EARLY);
+        std::thread::sleep(if is_group { EARLY_OF_GROUP } else { EARLY });
         loop {
             while let Ok(early) = self.place.early.try_recv() {
                 self.take(&early, clock.now(), counters);
+            }
+            if is_group && clock.now().since(began) > TOGETHER {
+                is_group = false;
+                lock(&self.place.peers).insert(self.place.source, None);
+                while self.place.early.try_recv().is_ok() {}
+                self.flow.ignore_repeated(false);
             }
             let now = match linux::message::receive_datagram(&self.socket, &mut room) {
                 Ok(length) => {
@@ -243,11 +254,14 @@ impl Run<'_> {
 
     /// Answers, unless the flow goes to a multicast group, of which each member would answer.
     fn say(&self, answer: &[u8]) {
-        let is_group = self.socket.local_addr().is_ok_and(|local| local.ip().is_multicast());
-        if !is_group {
+        if !self.is_group() {
             // One that is lost is asked for again.
             _ = self.socket.send(answer);
         }
+    }
+
+    fn is_group(&self) -> bool {
+        self.socket.local_addr().is_ok_and(|local| local.ip().is_multicast())
     }
 }
 
@@ -257,6 +271,9 @@ const MOST_OF_ONE: usize = 64;
 /// Datagrams of a flow that come before it has a socket, and how long they may take.
 const MOST_EARLY: usize = 1_024;
 const EARLY: Duration = Duration::from_millis(1);
+const EARLY_OF_GROUP: Duration = Duration::from_millis(20);
+/// For how long datagrams of a group are taken from the listener as well.
+const TOGETHER: Duration = Duration::from_millis(300);
 /// How often it is looked whether the flow may go on.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a client may send nothing.

@@ -60,6 +60,9 @@ impl Sending {
                 return Ending::Completed;
             }
             let early = self.due(counted.bytes).saturating_sub(now.since(began));
+            if early > STALL {
+                return failed("at the rate that it asks for no write is due for long");
+            }
             if !early.is_zero() {
                 thread::sleep(early.min(LOOK));
                 now = clock.now();
@@ -77,8 +80,7 @@ impl Sending {
                     ErrorKind::WouldBlock | ErrorKind::Interrupted => {
                         now = clock.now();
                         if now.since(counted.last) > STALL {
-                            let error = "the client takes nothing".to_owned();
-                            return Ending::Failed { error };
+                            return failed("the client takes nothing");
                         }
                     }
                     ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
@@ -110,12 +112,16 @@ impl Sending {
     }
 }
 
+fn failed(why: &str) -> Ending {
+    Ending::Failed { error: why.to_owned() }
+}
+
 /// That of iperf 2.1.8.
 const BLOCK: usize = 128 * 1024;
 const LONGEST_BLOCK: usize = 1024 * 1024;
 /// Unit of a time on the wire (docs/protocol/iperf2.md, clause 3.3).
 const UNIT: Duration = Duration::from_millis(10);
-/// How long a client may take nothing.
+/// How long a client may take nothing, and how far apart its writes may be.
 const STALL: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
