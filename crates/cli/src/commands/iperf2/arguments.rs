@@ -70,6 +70,15 @@ pub(super) struct BounceArguments {
     pub(super) hold: Duration,
 }
 
+impl BounceArguments {
+    /// Whether requests can be so far apart.
+    fn is_possible(self) -> bool {
+        let pause = self.period / self.count;
+        let range = Duration::from_micros(100)..=Duration::from_secs(5);
+        self.period.is_zero() || range.contains(&pause)
+    }
+}
+
 impl Default for BounceArguments {
     fn default() -> Self {
         Self { count: 10, period: Duration::from_secs(1), hold: Duration::ZERO }
@@ -210,6 +219,11 @@ impl Arguments {
                 .to_owned(),
             );
         }
+        if self.socket.source.is_some() && !(self.server && self.udp && self.bind.is_some()) {
+            return Err(
+                "-H is of a server of a multicast group: -s -u -B GROUP -H SENDER".to_owned()
+            );
+        }
         let has_other_way = self.reverse || self.full_duplex || self.dual.is_some();
         if self.socket.trip_times && (has_other_way || self.bounce.is_some()) {
             return Err("--trip-times is of what the client sends alone: leave out -R, -d, -r, \
@@ -261,6 +275,11 @@ impl Arguments {
             "--bounceback has both directions: leave out -R, -d, -r and --full-duplex"
         } else if self.amount.is_some() || self.rate.is_some() {
             "--bounceback ends by time, and --bounceback-period is its rate: leave out -n and -b"
+        } else if self.length.is_some_and(|length| length > MOST_OF_REQUEST) {
+            "-l: requests of --bounceback have at most 256K"
+        } else if self.bounce.is_some_and(|bounce| !bounce.is_possible()) {
+            "--bounceback: from one request to the next 0.1 ms to 5 s may pass, or nothing \
+             (--bounceback-period=0)"
         } else {
             return Ok(());
         };
@@ -268,6 +287,8 @@ impl Arguments {
     }
 }
 
+/// What a server of linerate answers (clause 3.13 of docs/protocol/iperf2.md).
+const MOST_OF_REQUEST: ByteSize = ByteSize::from_bytes(256 * 1024);
 const DEFAULT_PORT: u16 = session::client::IPERF2_PORT;
 
 #[cfg(test)]
@@ -311,6 +332,9 @@ mod tests {
             ("-c here --bounceback --full-duplex", "leave out -R, -d, -r and --full-duplex"),
             ("-c here --bounceback-hold x", "--bounceback-hold x"),
             ("-c here --bounceback=0", "--bounceback 0"),
+            ("-c here --bounceback=100000", "0.1 ms to 5 s"),
+            ("-c here --bounceback -l 257K", "at most 256K"),
+            ("-c here -H 10.0.0.1", "-H is of a server"),
             ("-c here -u -d", "over TCP alone"),
             ("-c here -R -r", "choose one"),
             ("-s -d", "options of the client"),
