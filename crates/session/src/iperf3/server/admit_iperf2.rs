@@ -76,7 +76,7 @@ impl Acceptor {
         let mut known = self.iperf2.iter().filter_map(Weak::upgrade);
         let joined = known.find_map(|group| Some((group.join(from.ip(), kind, now)?, group)));
         if let Some((index, group)) = joined {
-            return Ok((group, index));
+            return index.map(|index| (group, index));
         }
         if self.stops_at.is_some() {
             return Err(Refusal::Stopping);
@@ -93,10 +93,10 @@ impl Acceptor {
         // Each connection has a thread and a buffer in each direction, and one that is opened to a
         // client has a descriptor.
         let ways = if direction == Direction::Both { 2 } else { 1 };
-        need.workers = need.workers.plus(crate::server::cost::Cost {
-            memory: ways * u64::from(connections) * (TCP_BLOCK + THREAD_BYTES),
-            descriptors: (ways - 1) * u64::from(connections),
-            threads: ways * u64::from(connections),
+        need.each = need.each.plus(crate::server::cost::Cost {
+            memory: ways * (TCP_BLOCK + THREAD_BYTES),
+            descriptors: ways - 1,
+            threads: ways,
         });
         let random = linux::entropy::random().map_err(|_| Refusal::Busy)?;
         let cookie = Cookie::from_random(random);
@@ -106,10 +106,11 @@ impl Acceptor {
             // iperf2 has no word for waiting either.
             return Err(Refusal::Busy);
         }
-        ticket.grow(need.each.times(connections.into()).plus(need.workers))?;
+        // Further connections are counted when they come: a client may claim any number.
+        ticket.grow(need.workers)?;
         let local = canonical(socket.local_addr().unwrap_or(from));
-        let group = Arc::new(Group::new((from, local), kind, ticket, &self.context)?);
-        let index = group.join(from.ip(), kind, now).ok_or(Refusal::Busy)?;
+        let group = Arc::new(Group::new((from, local), kind, (ticket, need.each), &self.context)?);
+        let index = group.join(from.ip(), kind, now).ok_or(Refusal::Busy)??;
         self.iperf2.push(Arc::downgrade(&group));
         Ok((group, index))
     }

@@ -20,6 +20,7 @@ use super::{LOOK, SOFTWARE, answering};
 use crate::iperf3::server::context::{ServerContext, canonical};
 use crate::iperf3::server::registry::{Ticket, Verdict};
 use crate::server::concurrent_tests::Presence;
+use crate::server::cost::Cost;
 use crate::server::limits::{Excess, RateLimit, Watch};
 use crate::server::log::Log;
 use crate::server::metrics::Refusal;
@@ -30,6 +31,8 @@ use crate::server::status::StatusLine;
 pub(in super::super) struct Group {
     peer: Peer,
     plan: TestPlan,
+    /// What a connection takes.
+    each: Cost,
     /// What was received, by connection, and then what was sent.
     counters: Vec<Arc<Counters>>,
     /// Of each connection on which this end sends, at most.
@@ -76,7 +79,7 @@ impl Group {
     pub(in super::super) fn new(
         peer: (std::net::SocketAddr, std::net::SocketAddr),
         (connections, direction): (u32, Direction),
-        ticket: Ticket,
+        (ticket, each): (Ticket, Cost),
         server: &ServerContext,
     ) -> Result<Self, Refusal> {
         let (address, local_address) = peer;
@@ -118,23 +121,27 @@ impl Group {
             ending: Ending::Completed,
             refusal: None,
         };
-        Ok(Self { peer, plan, counters, most, began, shared: Mutex::new(shared) })
+        Ok(Self { peer, plan, each, counters, most, began, shared: Mutex::new(shared) })
     }
 
     /// Takes the place of one more connection from that address; none: there is none.
+    ///
+    /// # Errors
+    /// Why there is no room for it.
     pub(in super::super) fn join(
         &self,
         from: std::net::IpAddr,
         (connections, direction): (u32, Direction),
         now: Timestamp,
-    ) -> Option<u32> {
+    ) -> Option<Result<u32, Refusal>> {
         let is_same = self.peer.address.ip() == from
             && (self.plan.streams, self.plan.direction) == (connections, direction);
         let mut shared = self.lock();
         let has_room = shared.joined < connections && now.since(self.began) < TOGETHER;
         (is_same && has_room).then(|| {
+            shared.ticket.grow(self.each)?;
             shared.joined += 1;
-            shared.joined - 1
+            Ok(shared.joined - 1)
         })
     }
 
