@@ -112,7 +112,7 @@ fn version(text: &str) -> Option<(u32, u32, u32)> {
     (version.0 == 2).then_some(version)
 }
 
-/// What both ends say of a test, if they agree.
+/// Plays a case, a few times if it has to; what both ends told, if they agree.
 fn play(
     hosts: &Topology,
     client: &Program,
@@ -182,7 +182,7 @@ fn compare(
     Ok(format!("{of_client:.0} and {of_server:.0} KBytes"))
 }
 
-/// That of iperf2.
+/// Default port of iperf2.
 const PORT: u16 = 5001;
 const PATIENCE: Duration = Duration::from_secs(15);
 const SETTLING: Duration = Duration::from_millis(500);

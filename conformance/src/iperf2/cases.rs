@@ -6,9 +6,9 @@ pub(super) struct Case {
     pub(super) options: &'static str,
     /// The version of iperf2 that has them first.
     pub(super) since: (u32, u32, u32),
-    /// Of what the ends say, as a share.
+    /// Largest difference between the amounts that the two ends tell, as a share.
     pub(super) tolerance: f64,
-    /// What both ends together have to move.
+    /// Amount that has to be moved, in KBytes; none: any.
     pub(super) kilobytes: Option<f64>,
     pub(super) short: bool,
     /// A version whose own two ends do not agree either: they have to move something.
@@ -49,12 +49,12 @@ impl Case {
         Self { short: true, ..self }
     }
 
-    /// Not of 2.0.5, whose server sends without an end then.
+    /// This case for iperf 2.0.13 and later alone: the server of 2.0.5 sends without an end then.
     const fn of_2_0_13(self) -> Self {
         Self { since: (2, 0, 13), ..self }
     }
 
-    /// Of 2.1 and later.
+    /// This case for iperf 2.1 and later alone.
     const fn of_2_1(self) -> Self {
         Self { since: (2, 1, 0), ..self }
     }

@@ -210,7 +210,7 @@ fn iperf2((flags, number): (u32, u32), upper: u32) -> Vec<u8> {
 const PLAIN: (u32, u32) = (0x4001_0078, 1);
 const MANY: (u32, u32) = (0x4001_0078, 1_024);
 const REVERSE: (u32, u32) = (0x4401_0078, 1);
-/// Of `--bounceback`, with a length of 100 bytes.
+/// Flags and length of a request of `--bounceback`.
 const REQUEST: (u32, u32) = (0x0080_0000, 100);
 const HTTP: &[u8] = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: Mozilla/5.0\r\n\r\n";
 /// Real clients that are stopped, and when.

@@ -25,7 +25,7 @@ pub struct ClientHeader {
     pub trip_times_from: Option<Duration>,
 }
 
-/// What follows sequence number and time in each datagram of a client.
+/// Settings of a test that each datagram of a client carries after sequence number and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramSettings {
     bytes: [u8; DatagramSettings::MOST],

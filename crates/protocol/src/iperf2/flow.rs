@@ -21,7 +21,7 @@ pub struct Flow {
     reordered: u64,
     transit: Option<i128>,
     jitter_nanos: u64,
-    /// What the clock of `now` has to be added to for the time of day.
+    /// Time of day less the time of the clock of `now`.
     epoch: Duration,
     /// Times on the way; none: the client does not ask for them.
     transits: Option<Transits>,

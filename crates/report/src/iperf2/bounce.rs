@@ -13,7 +13,7 @@ pub(super) fn columns(trips: &RoundTrips) -> String {
     format!("    {}={mean:.3}/{least:.3}/{most:.3}/{deviation:.3} ms    {rate:.0} rps", trips.count)
 }
 
-/// Of the histogram, whose buckets are narrow.
+/// Standard deviation in milliseconds, from the histogram, whose buckets are narrow.
 fn deviation(trips: &RoundTrips, mean: f64) -> f64 {
     let squares = trips.histogram.iter().map(|(nanos, count)| {
         let millis = *nanos as f64 / 1e6;

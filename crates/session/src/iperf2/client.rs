@@ -32,14 +32,14 @@ pub struct ConnectBack {
     pub at_once: bool,
 }
 
-/// What a plan does not tell of a test with a server of iperf2.
+/// Options of a test with an iperf2 server that are not part of its plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Iperf2Options {
     /// The server is asked to connect to this host, too, and to send.
     pub back: Option<ConnectBack>,
-    /// How long it is to wait before it answers a request.
+    /// How long the server is asked to wait before it answers a request.
     pub hold: Duration,
-    /// UDP: it is asked for the times that datagrams were on their way, by both ends' clocks.
+    /// The server is asked how long datagrams or writes were on their way, by both ends' clocks.
     pub trip_times: bool,
 }
 

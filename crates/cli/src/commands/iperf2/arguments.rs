@@ -287,7 +287,7 @@ impl Arguments {
     }
 }
 
-/// What a server of linerate answers (clause 3.13 of docs/protocol/iperf2.md).
+/// Longest request that a linerate server answers (clause 3.13 of docs/protocol/iperf2.md).
 const MOST_OF_REQUEST: ByteSize = ByteSize::from_bytes(256 * 1024);
 const DEFAULT_PORT: u16 = session::client::IPERF2_PORT;
 

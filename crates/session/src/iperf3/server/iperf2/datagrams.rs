@@ -22,7 +22,8 @@ use crate::server::access::AccessList;
 use crate::server::limits::Watch;
 use crate::server::log::Log;
 
-/// Who sends, and where datagrams of it go that came to the listener; none: nowhere any more.
+/// Flows by the addresses of their clients, each with the way for datagrams that came to the listener;
+/// none: they are dropped.
 type Peers = Arc<Mutex<Passing>>;
 type Passing = HashMap<SocketAddr, Option<SyncSender<Vec<u8>>>>;
 
