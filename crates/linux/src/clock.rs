@@ -59,6 +59,11 @@ pub fn realtime_millis() -> u64 {
     u64::try_from(realtime().as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Time of day less the time of [`monotonic`]: what to add to the latter for the former.
+pub fn epoch() -> Duration {
+    realtime().saturating_sub(monotonic())
+}
+
 /// Time since the Unix epoch (`CLOCK_REALTIME`, clock_gettime(2)); zero before it.
 pub fn realtime() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()

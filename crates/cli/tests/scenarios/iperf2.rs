@@ -1,10 +1,11 @@
 //! A client of iperf2 at the server's one port.
 
-use std::net::UdpSocket;
+use std::io::Write;
+use std::net::{TcpStream, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::support::{Finished, Server, free_port, program, run, skip, test};
+use crate::support::{Finished, Server, free_port, linerate, program, run, skip, test};
 
 /// Runs iperf2's client; none: there is no iperf2.
 fn iperf2(server: &Server, options: &str) -> Option<Finished> {
@@ -100,6 +101,29 @@ fn requests_of_an_iperf2_client_are_answered() {
     for _ in 0..2 {
         assert!(server.line_with("iperf2, TCP both ways, 1 stream").ends_with(": done"));
     }
+}
+
+#[test]
+fn requests_that_cannot_be_answered_are_refused() {
+    let server = Server::start();
+    let mut words = [0_u32; 15];
+    // Of --bounceback; 40 bytes have no room for the times of an answer.
+    (words[0], words[1]) = (0x0080_0000, 40);
+    let request: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    let mut client = TcpStream::connect(server.address).expect("it listens");
+    client.write_all(&request).expect("it is sent");
+    server.line_with("what it asked for cannot be read or done");
+}
+
+#[test]
+fn a_low_rate_is_kept_to_the_end_of_the_test() {
+    let server = Server::start();
+    // A write of 128 KiB would be due after ten seconds.
+    let words = format!("iperf -c 127.0.0.1 -p {} -t 1 -R -b 100k", server.address.port());
+    let slow = run(linerate(&words));
+    assert_eq!(slow.code, Some(0), "{slow:?}");
+    let line = server.line_with("iperf2, TCP receive, 1 stream");
+    assert!(line.ends_with(": done"), "{line}");
 }
 
 #[test]

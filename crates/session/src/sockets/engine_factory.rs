@@ -186,8 +186,7 @@ impl EngineFactory {
             ));
         }
         if let Some(marks) = self.marks {
-            let epoch = linux::clock::realtime().saturating_sub(linux::clock::monotonic());
-            let source = MarkedSource::new(marks, epoch, self.resources.block());
+            let source = MarkedSource::new(marks, linux::clock::epoch(), self.resources.block());
             let source = source.map_err(SessionError::system("a block"))?;
             return Ok((outgoing().into_sender(source, &self.resources), (&engine::WRITE).into()));
         }

@@ -56,7 +56,7 @@ impl Running {
         let request = around.request;
         let told = header(request, around.options);
         let block = block(&request.plan, server, told.least_datagram());
-        let header = datagrams(&told, around);
+        let header = datagrams(&told);
         let spec = RunSpec { plan: own_part(&request.plan, told.opening().len()), block, header };
         let is_sampled = request.options.watching == Watching::Hosts;
         let setting = Setting {
@@ -173,10 +173,8 @@ impl Running {
 }
 
 /// The header of this test's datagrams.
-fn datagrams(told: &ClientHeader, around: &Around<'_>) -> DatagramHeader {
-    let now = Duration::from_nanos(around.clock.now().nanos());
-    let epoch = linux::clock::realtime().saturating_sub(now);
-    DatagramHeader::Iperf2 { epoch, settings: told.datagram() }
+fn datagrams(told: &ClientHeader) -> DatagramHeader {
+    DatagramHeader::Iperf2 { epoch: linux::clock::epoch(), settings: told.datagram() }
 }
 
 /// Each request of a test that measures round trips.

@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Weak};
 
+use dataplane::Counters;
 use measurement::plan::PlanDraft;
 use measurement::{ByteSize, Direction, Transport};
 use protocol::iperf2::{Asks, BackWay, Opening, Settings};
@@ -106,7 +107,9 @@ impl Acceptor {
             // iperf2 has no word for waiting either.
             return Err(Refusal::Busy);
         }
-        // Further connections are counted when they come: a client may claim any number.
+        // Of further connections only the counters are made before they come: a client may claim any
+        // number.
+        need.workers.memory += ways * u64::from(connections) * size_of::<Counters>() as u64;
         ticket.grow(need.workers)?;
         let local = canonical(socket.local_addr().unwrap_or(from));
         let group = Arc::new(Group::new((from, local), kind, (ticket, need.each), &self.context)?);

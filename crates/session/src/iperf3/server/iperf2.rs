@@ -15,3 +15,7 @@ pub(super) use group::{Connection, Group};
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 /// How clients are called, of which there are many versions that do not tell theirs.
 const SOFTWARE: &str = "iperf2";
+
+fn failed(why: &str) -> measurement::outcome::Ending {
+    measurement::outcome::Ending::Failed { error: why.to_owned() }
+}

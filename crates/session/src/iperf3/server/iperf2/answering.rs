@@ -11,7 +11,7 @@ use measurement::outcome::Ending;
 use measurement::{StreamCounters, Timestamp};
 use protocol::iperf2::{Bounce, Opening};
 
-use super::LOOK;
+use super::{LOOK, failed};
 use crate::clock::Clock;
 
 /// A connection with requests.
@@ -117,10 +117,6 @@ impl Requests<'_> {
         self.looked = now;
         (self.must_end)(now).map_or(Ok(()), Err)
     }
-}
-
-fn failed(why: &str) -> Ending {
-    Ending::Failed { error: why.to_owned() }
 }
 
 /// The longest time for which a client may ask.

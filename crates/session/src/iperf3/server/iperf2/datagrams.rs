@@ -63,9 +63,7 @@ impl Flows {
         if !self.is_open || !self.access.admits(source.ip()) {
             return None;
         }
-        let now = self.server.clock.now();
-        let epoch = linux::clock::realtime().saturating_sub(Duration::from_nanos(now.nanos()));
-        let flow = Flow::begin(datagram, now, epoch)?;
+        let flow = Flow::begin(datagram, self.server.clock.now(), linux::clock::epoch())?;
         let mut peers = lock(&self.peers);
         let of_one = peers.keys().filter(|peer| peer.ip() == source.ip()).count();
         if peers.len() >= MOST || of_one >= MOST_OF_ONE {
