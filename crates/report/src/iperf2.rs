@@ -131,9 +131,8 @@ impl Text {
                 all: report.datagrams,
                 one_way: report.one_way,
             }),
-            // As iperf2 has it, the server is the one that is here.
-            local: stream.peer,
-            peer: stream.local,
+            // As in versions that print it, it is the server's row, whose address stands first.
+            way: (stream.peer, stream.local),
             ..Row::new(Whose::Stream(index, stream.sender), (0.0, report.seconds), report.bytes)
         };
         match self.form {

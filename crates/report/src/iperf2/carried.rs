@@ -5,7 +5,7 @@ use std::fmt::Write;
 use measurement::outcome::{DatagramLedger, Throughput};
 use measurement::{StreamRecord, Transport};
 
-use super::rows::{Datagrams, Row, Whose};
+use super::rows::{Datagrams, Row, Whose, way};
 use super::{COLUMNS, Form, HEADER, RULE, Text, at};
 use crate::iperf3::UnitFormat;
 
@@ -63,8 +63,7 @@ impl Carried<'_> {
         let each = each.map(|(index, (bytes, stream))| Row {
             bytes: *bytes,
             whose: Whose::Stream(self.index() + index, !stream.sender),
-            local: stream.local,
-            peer: stream.peer,
+            way: way(stream),
             ..all.clone()
         });
         each.chain([all.clone()]).collect()
@@ -86,12 +85,10 @@ impl Carried<'_> {
             all: ledger.sent,
             one_way: None,
         });
-        let last = self.streams.last();
         Row {
             transport: if datagrams.is_some() { Transport::Udp } else { Transport::Tcp },
             datagrams,
-            local: last.and_then(|stream| stream.local),
-            peer: last.and_then(|stream| stream.peer),
+            way: self.streams.last().map_or((None, None), way),
             ..Row::new(whose, (0.0, span.as_secs_f64()), bytes)
         }
     }

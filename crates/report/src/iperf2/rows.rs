@@ -36,14 +36,22 @@ pub(super) struct Row {
     pub(super) transport: Transport,
     /// Of a receiver.
     pub(super) datagrams: Option<Datagrams>,
-    pub(super) local: Option<SocketAddr>,
-    pub(super) peer: Option<SocketAddr>,
+    /// From whom to whom.
+    pub(super) way: Way,
+}
+
+/// The addresses of the sender and of the receiver.
+pub(super) type Way = (Option<SocketAddr>, Option<SocketAddr>);
+
+/// The way of a stream, whose record is that of one of its ends.
+pub(super) const fn way(stream: &StreamRecord) -> Way {
+    if stream.sender { (stream.local, stream.peer) } else { (stream.peer, stream.local) }
 }
 
 impl Row {
     pub(super) const fn new(whose: Whose, span: (f64, f64), bytes: u64) -> Self {
         let (sent, transport) = (0, Transport::Udp);
-        Self { whose, span, bytes, sent, transport, datagrams: None, local: None, peer: None }
+        Self { whose, span, bytes, sent, transport, datagrams: None, way: (None, None) }
     }
 
     /// `[  1]`, `[ *1]` of a stream on which the server sends, `[SUM]`.
@@ -81,12 +89,12 @@ impl Row {
                 |address| format!("{},{}", address.ip().to_canonical(), address.port()),
             )
         };
-        let (local, peer) = (address(self.local), address(self.peer));
+        let (from, to) = (address(self.way.0), address(self.way.1));
         let number = match self.whose {
             Whose::Stream(index, _) => (index + 1).to_string(),
             Whose::Sum(_) => "-1".to_owned(),
         };
-        let ((from, to), bits) = (self.span, self.bytes_per_second() * 8.0);
+        let ((begin, end), bits) = (self.span, self.bytes_per_second() * 8.0);
         let datagrams = match (self.transport, self.datagrams) {
             (Transport::Tcp, _) => String::new(),
             // 2.1.8 has as many values for a sender, which knows nothing of these.
@@ -97,7 +105,7 @@ impl Row {
             }
         };
         let bytes = self.bytes;
-        format!("{date},{local},{peer},{number},{from:.1}-{to:.1},{bytes},{bits:.0}{datagrams}\n")
+        format!("{date},{from},{to},{number},{begin:.1}-{end:.1},{bytes},{bits:.0}{datagrams}\n")
     }
 }
 
@@ -161,8 +169,7 @@ fn rows(
             Row {
                 sent: b.counters.sequence.saturating_sub(a.counters.sequence) + ends,
                 transport,
-                local: stream.local,
-                peer: stream.peer,
+                way: way(stream),
                 // Both directions of a connection have its number.
                 ..Row::new(
                     Whose::Stream(index % connections, stream.sender),
@@ -177,9 +184,9 @@ fn rows(
         let bytes = rows.iter().map(|row| row.bytes).sum();
         let sent = rows.iter().map(|row| row.sent).sum();
         let last = &rows[rows.len() - 1];
-        let (local, peer) = (last.local, last.peer);
+        let way = last.way;
         let sum = Row::new(Whose::Sum(rows.len()), span, bytes);
-        rows.push(Row { sent, transport, local, peer, ..sum });
+        rows.push(Row { sent, transport, way, ..sum });
     }
     rows
 }
