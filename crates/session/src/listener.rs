@@ -10,10 +10,12 @@
 //!  UDP --> UdpHandshake --the client's token, or its lock-------> registry --> its streams
 //! ```
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 
 use linux::event::StopSignals;
+use measurement::Transport;
 
 use crate::clock::{Clock, SystemClock};
 use crate::error::SessionError;
@@ -25,15 +27,15 @@ use crate::server::{Log, ServerMetrics, ServerOptions, StatusBoard};
 /// A linerate server that listens on its port and has not yet accepted clients.
 pub struct Server {
     options: ServerOptions,
-    tcp: TcpListener,
-    udp: UdpSocket,
+    tcp: Option<TcpListener>,
+    udp: Option<UdpSocket>,
     address: SocketAddr,
     metrics: Arc<ServerMetrics>,
     status: Arc<StatusBoard>,
 }
 
 impl Server {
-    /// Opens the TCP and the UDP socket of the server.
+    /// Opens the sockets of the server.
     ///
     /// # Errors
     /// [`SessionError::Listen`], e.g. if the port is in use.
@@ -101,36 +103,62 @@ fn is_dual(options: &ServerOptions) -> bool {
     options.bind.is_none() && options.family == Family::Any
 }
 
-/// Both listeners, on one port.
-fn listen(options: &ServerOptions) -> Result<(TcpListener, UdpSocket, SocketAddr), SessionError> {
-    let (tcp, address) = listen_tcp(options)?;
-    let failed = |error| SessionError::Listen { on: address, error };
+/// The listeners of a port, TCP and UDP.
+type Listening = (Option<TcpListener>, Option<UdpSocket>, SocketAddr);
+
+/// The listeners of the transports that were asked for, on one port.
+fn listen(options: &ServerOptions) -> Result<Listening, SessionError> {
+    if options.only == Some(Transport::Udp) {
+        let (udp, address) = or_v4(options, |on, dual| listen_udp(options, on, dual))?;
+        return Ok((None, Some(udp), address));
+    }
     let device = options.session.device.as_deref();
-    let udp = linux::udp::bind_on(device, address, true, is_dual(options)).map_err(failed)?;
-    linux::udp::enable_packet_info(&udp).map_err(failed)?;
-    linux::udp::join_group(&udp, address.ip(), device, options.source).map_err(failed)?;
-    Ok((tcp, udp, address))
+    let tcp = |on, dual| {
+        let listener = linux::tcp::listen_on(device, on, dual)?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
+    let (tcp, address) = or_v4(options, tcp)?;
+    if options.only == Some(Transport::Tcp) {
+        return Ok((Some(tcp), None, address));
+    }
+    let udp = listen_udp(options, address, is_dual(options));
+    let (udp, _) = udp.map_err(|error| SessionError::Listen { on: address, error })?;
+    Ok((Some(tcp), Some(udp), address))
 }
 
-/// Listens on what was asked: by default on IPv6 and IPv4 with one socket, or on IPv4
-/// where there is no IPv6.
-fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), SessionError> {
+/// Listens for UDP at an address, and the group that it may be.
+fn listen_udp(
+    options: &ServerOptions,
+    on: SocketAddr,
+    dual: bool,
+) -> io::Result<(UdpSocket, SocketAddr)> {
+    let device = options.session.device.as_deref();
+    let udp = linux::udp::bind_on(device, on, true, dual)?;
+    linux::udp::enable_packet_info(&udp)?;
+    linux::udp::join_group(&udp, on.ip(), device, options.source)?;
+    let address = udp.local_addr()?;
+    Ok((udp, address))
+}
+
+/// Listens where it was asked: by default on IPv6 and IPv4 with one socket, or on IPv4 where there
+/// is no IPv6.
+fn or_v4<S>(
+    options: &ServerOptions,
+    listen: impl Fn(SocketAddr, bool) -> io::Result<S>,
+) -> Result<S, SessionError> {
     let all: IpAddr = match options.family {
         Family::V4 => Ipv4Addr::UNSPECIFIED.into(),
         Family::Any | Family::V6 => Ipv6Addr::UNSPECIFIED.into(),
     };
     let on = SocketAddr::new(options.bind.unwrap_or(all), options.port);
-    let device = options.session.device.as_deref();
-    let listener = match linux::tcp::listen_on(device, on, is_dual(options)) {
+    let listening = match listen(on, is_dual(options)) {
         Err(error) if is_dual(options) && error.raw_os_error() == Some(EAFNOSUPPORT) => {
-            linux::tcp::listen_on(device, (Ipv4Addr::UNSPECIFIED, options.port).into(), false)
+            listen((Ipv4Addr::UNSPECIFIED, options.port).into(), false)
         }
         other => other,
     };
-    let failed = |error| SessionError::Listen { on, error };
-    let listener = listener.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    Ok((listener, address))
+    listening.map_err(|error| SessionError::Listen { on, error })
 }
 
 /// Ports that are tried where any will do.

@@ -355,6 +355,7 @@ impl Bench {
         let options = ServerOptions {
             bind: Some(self.ip),
             port: 0,
+            only: None,
             family: Family::Any,
             one_off: OneOff::Test,
             source: None,

@@ -87,6 +87,7 @@ fn options(key: String) -> ServerOptions {
     ServerOptions {
         bind: None,
         port: 0,
+        only: None,
         family: Family::Any,
         one_off: OneOff::No,
         source: None,

@@ -80,6 +80,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
     ServerOptions {
         bind: flags.bind,
         port: flags.port,
+        only: None,
         family: flags.family.into(),
         one_off: if flags.order.one_off { OneOff::Test } else { OneOff::No },
         source: None,

@@ -5,7 +5,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::support::{Finished, Server, free_port, linerate, program, run, skip, test};
+use crate::support::{Finished, Running, Server, free_port, linerate, program, run, skip, test};
 
 /// Runs iperf2's client; none: there is no iperf2.
 fn iperf2(server: &Server, options: &str) -> Option<Finished> {
@@ -144,4 +144,42 @@ fn a_forged_address_is_sent_no_more_than_came_in_its_name() {
         received += length;
     }
     assert!((1..=sent).contains(&received), "{received} for {sent}");
+}
+
+#[test]
+fn a_client_that_sends_keeps_its_place_and_one_that_is_silent_does_not() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-sessions 1");
+    let port = server.address.port();
+    let words = format!("iperf -c 127.0.0.1 -p {port} -t 4 -b 10M");
+    let busy = Running::start(linerate(&words));
+    std::thread::sleep(Duration::from_millis(2_500));
+    let other = test(&server, "-t 100ms");
+    assert!(other.code != Some(0) && other.stderr.contains("busy"), "{other:?}");
+    assert_eq!(busy.finish().code, Some(0));
+    assert!(server.line_with("iperf2, TCP send, 1 stream").ends_with(": done"));
+    let silent = TcpStream::connect(server.address);
+    let mut silent = silent.expect("it listens");
+    // As much as the cookie of an iperf3 client, digits as those of iperf2.
+    silent.write_all(&b"0123456789".repeat(6)).expect("it is sent");
+    std::thread::sleep(Duration::from_millis(2_500));
+    test(&server, "-t 100ms").assert_success();
+    server.line_with("another client needed the place: it moved less than");
+}
+
+#[test]
+fn forged_flows_make_room_for_one_that_sends() {
+    let server = Server::start();
+    for host in 1..=254_u8 {
+        for _ in 0..2 {
+            let forged = UdpSocket::bind((std::net::Ipv4Addr::new(127, 9, 0, host), 0));
+            let forged = forged.expect("a socket");
+            let mut datagram = vec![b'0'; 100];
+            datagram[..4].copy_from_slice(&1_i32.to_be_bytes());
+            forged.send_to(&datagram, server.address).expect("it is sent");
+        }
+    }
+    let words = format!("iperf -c 127.0.0.1 -p {} -u -t 1 -b 1M", server.address.port());
+    let good = run(linerate(&words));
+    assert_eq!(good.code, Some(0), "{good:?}");
+    good.assert_prints(&["Server Report"]);
 }

@@ -188,18 +188,51 @@ fn a_link_named_iperf_is_client_and_server() {
     let link = folder.file("iperf");
     symlink(LINERATE, &link).expect("a link");
     let port = free_port().to_string();
-    let mut server = program(Command::new(&link));
-    server.args(["-s", "-B", "127.0.0.1", "-p", &port]);
+    let iperf = |words: &[&str]| {
+        let mut command = program(Command::new(&link));
+        command.args(words);
+        command
+    };
+    let server = iperf(&["-s", "-B", "127.0.0.1", "-p", &port]);
     let server = Running::start_listening(server, port.parse().expect("a port"));
+    // At the same port, as the first one has no UDP.
+    let udp = Running::start(iperf(&["-s", "-u", "-B", "127.0.0.1", "-p", &port, "-P", "1"]));
+    std::thread::sleep(Duration::from_millis(300));
     for options in ["-n 100000", "-u -t 0.2 -b 1M"] {
-        let mut client = program(Command::new(&link));
-        client.args(["-c", "127.0.0.1", "-p", &port]).args(options.split(' '));
+        let mut client = iperf(&["-c", "127.0.0.1", "-p", &port]);
+        client.args(options.split(' '));
         let finished = run(client);
         assert_eq!(finished.code, Some(0), "{finished:?}");
     }
     server.signal("INT");
-    let finished = server.finish();
-    finished.assert_prints(&["Server listening on TCP port", "97.7 KBytes", "(0%)", "Jitter"]);
+    server.finish().assert_prints(&["Server listening on TCP port", "97.7 KBytes"]);
+    let udp = udp.finish();
+    assert_eq!(udp.code, Some(0), "it ends after its one client: {udp:?}");
+    udp.assert_prints(&["Server listening on UDP port", "(0%)", "Jitter"]);
+}
+
+#[test]
+fn a_server_ends_after_its_streams_and_after_its_time() {
+    let port = free_port();
+    let server = |options: &str| {
+        let words = format!("iperf -s -B 127.0.0.1 -p {port} {options}");
+        Running::start_listening(linerate(&words), port)
+    };
+    let two = server("-P 2 -L 7");
+    let client = iperf(port, "-n 100000 -P 2 -y C");
+    assert_eq!(client.code, Some(0), "{client:?}");
+    let two = two.finish();
+    assert_eq!(two.code, Some(0), "{two:?}");
+    assert!(two.stderr.contains("WARNING: -L is an option of a client"), "{two:?}");
+    for row in client.stdout.lines().take(2) {
+        let from = row.split(',').nth(2).expect("a port");
+        assert!(two.stdout.contains(&format!("connected with 127.0.0.1 port {from}")), "{two:?}");
+    }
+    let timed = server("-t 1");
+    iperf(port, "-t 5");
+    let timed = timed.finish();
+    assert_eq!((timed.code, timed.stderr.as_str()), (Some(0), ""), "{timed:?}");
+    timed.assert_prints(&["[  1] 0.0000-1."]);
 }
 
 #[test]
@@ -235,7 +268,7 @@ fn a_multicast_group_is_sent_to_and_received() {
         let words = format!("iperf -s -u -p {port} -B {group}%lo -H {sender} -y C");
         Running::start(linerate(&words))
     };
-    let (right, wrong) = (server("127.0.0.1"), server("127.0.0.9"));
+    let (right, too, wrong) = (server("127.0.0.1"), server("127.0.0.1"), server("127.0.0.9"));
     std::thread::sleep(Duration::from_millis(300));
     let more = "-T 1 -t 0.5 --isochronous=20:4m";
     let words = format!("iperf -c {group} -u -p {port} -B 127.0.0.1%lo {more}");
@@ -244,10 +277,11 @@ fn a_multicast_group_is_sent_to_and_received() {
     assert!(!sent.stderr.contains("WARNING"), "{sent:?}");
     // The end of a flow of a group is answered by nobody.
     std::thread::sleep(Duration::from_secs(1));
-    for (server, hears) in [(right, true), (wrong, false)] {
+    for (server, hears) in [(right, true), (too, true), (wrong, false)] {
         server.signal("INT");
-        let printed = server.finish().stdout;
-        let row = format!(",{group},{port},127.0.0.1,");
-        assert_eq!(printed.contains(&row), hears, "{row} {printed}");
+        let finished = server.finish();
+        let row = format!(",{group},{port},");
+        assert_eq!(finished.stdout.contains(&row), hears, "{row} {finished:?}");
+        assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{finished:?}");
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use host::PerfAccess;
 use linux::tcp::Keepalive;
+use measurement::Transport;
 use protocol::iperf3::Token;
 use protocol::tuning::SharedKey;
 
@@ -28,6 +29,8 @@ pub struct ServerOptions {
     pub source: Option<IpAddr>,
     /// Port for TCP and UDP; 0: the kernel chooses it.
     pub port: u16,
+    /// The one transport that it listens on; none: both.
+    pub only: Option<Transport>,
     /// Address family to listen on if no address is given.
     pub family: Family,
     /// When the server stops by itself.
@@ -58,6 +61,8 @@ pub enum OneOff {
     No,
     /// After one test.
     Test,
+    /// After so many streams of iperf2 clients.
+    Streams(u32),
     /// After one client, with a test or without: refused, gone, or no iperf3 at all. One with
     /// wrong credentials does not count (clause 11.9 of docs/protocol/iperf3.md).
     Client,
@@ -74,6 +79,9 @@ pub struct SessionOptions {
     pub limits: Limits,
     /// Authentication of clients; none: all clients are admitted.
     pub gate: Option<Arc<dyn Gate>>,
+    /// Time after which a test of an iperf2 client ends, as if its client had ended it; none: it does
+    /// not.
+    pub ends_after: Option<Duration>,
     /// Time without received payload after which a test fails.
     pub receive_timeout: Duration,
     /// Time without payload in either direction after which a test fails; none: no limit.
@@ -109,6 +117,7 @@ impl Default for SessionOptions {
             interval: None,
             limits: Limits::default(),
             gate: None,
+            ends_after: None,
             receive_timeout: RECEIVE_TIMEOUT,
             stall: None,
             grace: GRACE,

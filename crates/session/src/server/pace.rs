@@ -5,7 +5,6 @@ use std::time::Duration;
 use measurement::{BitRate, Timestamp};
 
 use super::stay::{GRACE, Stay};
-use crate::spec::RunSpec;
 
 /// Each byte that moved pays for the time that it takes at the least rate. A test is idle when
 /// it has used up what it paid.
@@ -22,8 +21,8 @@ pub(crate) struct Pace {
 impl Pace {
     /// The pace of a test that starts `now` and must move no less than `below`. Of requests and
     /// responses a few in a second are enough.
-    pub(crate) fn new(below: BitRate, spec: &RunSpec, now: Timestamp) -> Self {
-        let below = if spec.plan.exchange.is_some() { below.min(OF_EXCHANGES) } else { below };
+    pub(crate) fn new(below: BitRate, has_exchange: bool, now: Timestamp) -> Self {
+        let below = if has_exchange { below.min(OF_EXCHANGES) } else { below };
         Self::of(below, now)
     }
 

@@ -58,6 +58,11 @@ impl Stay {
         self.busy_until.store(until.nanos(), Relaxed);
     }
 
+    /// Until when it counts as busy, in nanoseconds of the clock.
+    pub(crate) fn busy_until(&self) -> u64 {
+        self.busy_until.load(Relaxed)
+    }
+
     /// It has moved what a test must move.
     pub(crate) fn prove(&self) {
         self.is_proven.store(true, Relaxed);

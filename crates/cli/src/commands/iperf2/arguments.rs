@@ -42,7 +42,8 @@ pub(super) struct Arguments {
     pub(super) rate: Option<BitRate>,
     pub(super) length: Option<ByteSize>,
     pub(super) interval: Duration,
-    pub(super) streams: u32,
+    /// None: those of the default.
+    pub(super) parallel: Option<u32>,
     pub(super) bind: Option<String>,
     pub(super) ipv6: bool,
     pub(super) unit: UnitFormat,
@@ -118,7 +119,7 @@ impl Default for Arguments {
             rate: None,
             length: None,
             interval: Duration::ZERO,
-            streams: 1,
+            parallel: None,
             bind: None,
             ipv6: false,
             unit: UnitFormat::Adaptive,
@@ -147,6 +148,29 @@ impl Arguments {
         }
         read.check()?;
         Ok(Asked::Run(Box::new(read)))
+    }
+
+    /// Streams of a client.
+    pub(super) fn streams(&self) -> u32 {
+        self.parallel.unwrap_or(1)
+    }
+
+    /// After how many streams a server ends; none: it does not.
+    pub(super) fn served_streams(&self) -> Option<u32> {
+        self.parallel.filter(|_| self.server)
+    }
+
+    /// Options of a client alone, which a server does without.
+    pub(super) fn ignored_by_a_server(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            (self.reverse, "-R"),
+            (self.listen_port.is_some(), "-L"),
+            (self.amount.is_some(), "-n"),
+            (self.rate.is_some(), "-b"),
+            (self.socket.trip_times, "--trip-times"),
+            (self.socket.frames.is_some(), "--isochronous"),
+        ];
+        given.into_iter().filter(|(is_given, _)| *is_given).map(|(_, option)| option)
     }
 
     fn set(&mut self, letter: char, value: String) -> Result<(), String> {
@@ -182,7 +206,7 @@ impl Arguments {
             'b' => self.rate = Some(values::rate(&value)?),
             'l' => self.length = Some(ByteSize::from_bytes(values::size("-l", &value)?)),
             'i' => self.interval = values::seconds("-i", &value)?,
-            'P' => self.streams = values::count("-P", &value)?,
+            'P' => self.parallel = Some(values::count("-P", &value)?),
             'B' => self.bind = Some(value),
             'V' => self.ipv6 = true,
             'H' => socket.source = Some(values::address(&value)?),
@@ -277,6 +301,8 @@ impl Arguments {
             "--bounceback ends by time, and --bounceback-period is its rate: leave out -n and -b"
         } else if self.length.is_some_and(|length| length > MOST_OF_REQUEST) {
             "-l: requests of --bounceback have at most 256K"
+        } else if self.bounce.is_some_and(|bounce| bounce.hold > LONGEST_HOLD) {
+            "--bounceback-hold: a server waits 10000 ms at most"
         } else if self.bounce.is_some_and(|bounce| !bounce.is_possible()) {
             "--bounceback: from one request to the next 0.1 ms to 5 s may pass, or nothing \
              (--bounceback-period=0)"
@@ -289,6 +315,8 @@ impl Arguments {
 
 /// Longest request that a linerate server answers (clause 3.13 of docs/protocol/iperf2.md).
 const MOST_OF_REQUEST: ByteSize = ByteSize::from_bytes(256 * 1024);
+/// Longest time for which such a server waits before it answers, by the same clause.
+const LONGEST_HOLD: Duration = Duration::from_secs(10);
 const DEFAULT_PORT: u16 = session::client::IPERF2_PORT;
 
 #[cfg(test)]
@@ -308,7 +336,7 @@ mod tests {
             ["-uc here -t2.5 -p 7 -P2", "--udp --client=here --time 2.5 --po 7 --parallel 2"]
         {
             let read = read(line).expect(line);
-            assert_eq!((read.host.as_str(), read.port, read.streams), ("here", 7, 2), "{line}");
+            assert_eq!((read.host.as_str(), read.port, read.streams()), ("here", 7, 2), "{line}");
             assert!(read.udp && read.time == Some(Duration::from_millis(2_500)), "{line}");
         }
         let read = read("-c here -n 1m -l 8K -b 10M -w 64K -y c -e").expect("a test");
@@ -331,6 +359,7 @@ mod tests {
             ("-c here --bounceback -u", "--bounceback is there over TCP alone"),
             ("-c here --bounceback --full-duplex", "leave out -R, -d, -r and --full-duplex"),
             ("-c here --bounceback-hold x", "--bounceback-hold x"),
+            ("-c here --bounceback-hold 10001", "10000 ms at most"),
             ("-c here --bounceback=0", "--bounceback 0"),
             ("-c here --bounceback=100000", "0.1 ms to 5 s"),
             ("-c here --bounceback -l 257K", "at most 256K"),

@@ -48,7 +48,7 @@ impl Listener {
         let server = Server::bind(options)
             .map_err(|error| format!("{error}; -L chooses the port for what the server sends"))?;
         let (said, ended) = mpsc::channel();
-        let log = Arc::new(Iperf2Log::new(arguments, arguments.streams.into(), Some(said)));
+        let log = Arc::new(Iperf2Log::new(arguments, arguments.streams().into(), Some(said)));
         let run = move || server.run(log as Arc<dyn Log>, None);
         let thread = thread::Builder::new().spawn(run);
         thread.map_err(|error| format!("cannot start a thread: {error}"))?;

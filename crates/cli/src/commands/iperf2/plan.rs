@@ -54,6 +54,9 @@ pub(super) fn bind(arguments: &Arguments) -> Result<Bound, String> {
     let family = if address.contains(':') { Family::V6 } else { family(arguments) };
     let address =
         session::resolve_ip(address, family).map_err(|error| format!("-B {text}: {error}"))?;
+    if address.is_multicast() && !(arguments.server && arguments.udp) {
+        return Err(format!("-B {text}: a multicast group is received by a server of UDP, -s -u"));
+    }
     Ok((Some(address), port, device.map(str::to_owned)))
 }
 
@@ -74,17 +77,17 @@ fn with_port(text: &str) -> Result<(&str, Option<u16>), String> {
 }
 
 fn plan(arguments: &Arguments) -> Result<TestPlan, String> {
-    if arguments.streams > IPERF3_STREAMS {
-        return Err(format!("-P {}: at most {IPERF3_STREAMS} streams", arguments.streams));
+    if arguments.streams() > IPERF3_STREAMS {
+        return Err(format!("-P {}: at most {IPERF3_STREAMS} streams", arguments.streams()));
     }
     let transport = if arguments.udp { Transport::Udp } else { Transport::Tcp };
     let draft = PlanDraft {
         transport,
         direction: direction(arguments),
-        streams: arguments.streams,
+        streams: arguments.streams(),
         end: match (arguments.amount, arguments.time) {
             // -n is that of each stream.
-            (Some(bytes), _) => End::Bytes(values::times(bytes, arguments.streams)),
+            (Some(bytes), _) => End::Bytes(values::times(bytes, arguments.streams())),
             (None, time) => End::Time(time.unwrap_or(TIME)),
         },
         omit: Duration::ZERO,

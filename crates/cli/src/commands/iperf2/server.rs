@@ -27,6 +27,9 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Ok((bind, _, device)) => (bind, device),
         Err(wrong) => return words::refuse(&wrong),
     };
+    for option in arguments.ignored_by_a_server() {
+        words::complain(&format!("WARNING: {option} is an option of a client"));
+    }
     linux::host::raise_file_limit();
     let interrupts = match StopSignals::open() {
         Ok(interrupts) => interrupts,
@@ -49,14 +52,17 @@ pub(super) fn options(
     bind: Option<IpAddr>,
     device: Option<String>,
 ) -> ServerOptions {
+    // -t of a client is the time for which it sends.
+    let time = arguments.time.filter(|time| arguments.server && !time.is_zero());
     let limits = Limits { streams_each_way: Some(IPERF3_STREAMS), ..Limits::default() };
     ServerOptions {
         bind,
         port,
+        only: Some(if arguments.udp { Transport::Udp } else { Transport::Tcp }),
         family: if arguments.ipv6 { Family::Any } else { Family::V4 },
-        one_off: OneOff::No,
+        one_off: arguments.served_streams().map_or(OneOff::No, OneOff::Streams),
         source: arguments.socket.source,
-        idle_limit: None,
+        idle_limit: time,
         stop_timeout: Duration::ZERO,
         // Its clients cannot be told to wait.
         order: Order {
@@ -70,6 +76,7 @@ pub(super) fn options(
         tuning: None,
         session: SessionOptions {
             limits,
+            ends_after: time,
             device,
             connects_back: true,
             ..SessionOptions::default()

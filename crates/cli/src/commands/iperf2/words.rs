@@ -64,7 +64,7 @@ Does what iperf 2.1.8 does, as client (-c) or as server (-s)
 Usage: iperf [-s|-c HOST] [options]
 
   -c, --client HOST           Run as a client of this server
-  -s, --server                Run as a server, of TCP and UDP
+  -s, --server                Run as a server of TCP, or of UDP (-u)
   -p, --port N                Port of the server [default: 5001; linerate serve: 5201]
   -u, --udp                   UDP in place of TCP
   -R, --reverse               The server sends (TCP)
@@ -77,12 +77,12 @@ Usage: iperf [-s|-c HOST] [options]
       --isochronous[=N:RATE]  N frames a second, each sent at once [default: 60:20m] (UDP)
       --trip-times            The server tells times on the way, by the clocks of both ends
   -L, --listenport N          Port of this host for -d and -r [default: that of the server]
-  -t, --time SECONDS          Time to send [default: 10]
+  -t, --time SECONDS          Time to send [default: 10], or for a server to wait and to receive
   -n, --num N[kmgKMG]         Bytes of each stream to send in place of a time
   -b, --bandwidth N[kmgKMG]   Rate of each stream in bit/s, 0: unlimited [default: 1M for UDP]
   -l, --len N[kmKM]           Bytes of a write or datagram [default: 128K, UDP 1470, IPv6 1450]
   -i, --interval SECONDS      Time between two reports [default: none]
-  -P, --parallel N            Streams [default: 1]
+  -P, --parallel N            Streams [default: 1]; a server ends after so many
   -B, --bind IP[:PORT][%DEV]  Address, port and interface; of a server, a multicast group
   -H, --ssm-host IP           The one sender to that group
   -V, --ipv6_domain           IPv6

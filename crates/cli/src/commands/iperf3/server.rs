@@ -43,6 +43,7 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
     Ok(ServerOptions {
         bind,
         port: flags.port,
+        only: None,
         family: plan::family(flags),
         one_off: if flags.one_off { OneOff::Client } else { OneOff::No },
         // Without --one-off an idle iperf3 starts anew; here there is nothing to mend.

@@ -33,8 +33,8 @@ use crate::server::stay::Yielding;
 
 /// The sockets of a server's one port.
 pub(crate) struct Listeners {
-    pub(crate) tcp: TcpListener,
-    pub(crate) udp: UdpSocket,
+    pub(crate) tcp: Option<TcpListener>,
+    pub(crate) udp: Option<UdpSocket>,
     pub(crate) address: SocketAddr,
 }
 
@@ -44,7 +44,7 @@ pub(crate) type Equipment = (Capacity, Arc<ServerMetrics>, Arc<StatusBoard>, Arc
 /// What the acceptor needs for its work.
 pub(crate) struct Acceptor {
     pub(super) options: ServerOptions,
-    tcp: TcpListener,
+    tcp: Option<TcpListener>,
     udp_handshake: UdpHandshake,
     /// Extra ports of the tests that asked for them.
     extra_ports: ExtraPorts,
@@ -122,8 +122,12 @@ impl Acceptor {
 
     /// Serves until a signal came and all tests have ended.
     pub(crate) fn serve(&mut self, interrupts: Option<&StopSignals>) -> io::Result<()> {
-        self.epoll.add(&self.tcp, Interest::Readable, TCP)?;
-        self.epoll.add(self.udp_handshake.listener(), Interest::Readable, UDP)?;
+        if let Some(tcp) = &self.tcp {
+            self.epoll.add(tcp, Interest::Readable, TCP)?;
+        }
+        if let Some(udp) = self.udp_handshake.listener() {
+            self.epoll.add(udp, Interest::Readable, UDP)?;
+        }
         self.epoll.add(self.context.registry.changed(), Interest::Readable, CHANGED)?;
         if let Some(interrupts) = interrupts {
             self.epoll.add(interrupts, Interest::Readable, SIGNAL)?;
@@ -182,9 +186,12 @@ impl Acceptor {
         // Those who wait get the place of one that does nothing.
         let is_queued_for = self.context.registry.is_queued_for();
         let relief = is_queued_for.then(|| self.context.clock.now().after(RELIEVE_EVERY));
-        let deadlines =
-            [due, self.idle_until(), self.pausing_until, self.stops_at, self.tidies_at(), relief];
-        let deadline = deadlines.into_iter().flatten().min();
+        // The thread of a test ends a moment after it.
+        let is_ending = !self.sessions.is_empty() && self.context.registry.tests() == 0;
+        let thread = is_ending.then(|| self.context.clock.now().after(THREAD_END));
+        let own = [self.idle_until(), self.pausing_until, self.stops_at, self.tidies_at()];
+        let deadlines = own.into_iter().chain([due, relief, thread]);
+        let deadline = deadlines.flatten().min();
         deadline.map(|deadline| deadline.since(self.context.clock.now()))
     }
 
@@ -224,7 +231,7 @@ impl Acceptor {
             return true;
         }
         let now = self.context.clock.now();
-        if !self.sessions.is_empty() {
+        if self.is_busy() {
             self.idle_since = now;
         }
         let has_stopped =
@@ -239,6 +246,9 @@ impl Acceptor {
             OneOff::No => false,
             // The client may still have to read the last word; `close` gives it the time.
             OneOff::Test => registry.served() > 0,
+            OneOff::Streams(most) => {
+                registry.streams() >= most as usize && self.sessions.is_empty()
+            }
             // One that was refused has its answer in the pending table.
             OneOff::Client => {
                 registry.served() > 0 || (registry.tried() > 0 && !self.pending.has_leaving())
@@ -246,9 +256,13 @@ impl Acceptor {
         }
     }
 
+    fn is_busy(&self) -> bool {
+        !self.sessions.is_empty() || self.udp_handshake.has_flows()
+    }
+
     /// When the server has waited for clients long enough.
     fn idle_until(&self) -> Option<Timestamp> {
-        let limit = self.options.idle_limit.filter(|_| self.sessions.is_empty())?;
+        let limit = self.options.idle_limit.filter(|_| !self.is_busy())?;
         Some(self.idle_since.after(limit))
     }
 
@@ -259,7 +273,8 @@ impl Acceptor {
         }
         self.pausing_until = None;
         for _ in 0..MOST_AT_ONCE {
-            match linux::tcp::accept(&self.tcp) {
+            let Some(tcp) = &self.tcp else { return };
+            match linux::tcp::accept(tcp) {
                 Ok((socket, from)) => {
                     self.context.metrics.connections.fetch_add(1, Relaxed);
                     self.greet(PendingConnection::new(socket, from, self.context.clock.now()));
@@ -365,6 +380,8 @@ const MOST_AT_ONCE: usize = 64;
 const PAUSE: Duration = Duration::from_millis(50);
 /// How often it is looked for tests that do nothing while others wait.
 const RELIEVE_EVERY: Duration = Duration::from_millis(250);
+/// How soon it is looked again whether a thread has ended whose test has.
+const THREAD_END: Duration = Duration::from_millis(10);
 /// How long there are no tests before memory is given back.
 const REST: Duration = Duration::from_secs(1);
 /// How long clients may take to close when the server ends.

@@ -11,7 +11,7 @@ use protocol::iperf3::{Cookie, CounterWidth};
 
 use super::acceptor::Acceptor;
 use super::context::canonical;
-use super::iperf2::{Connection, Group, TCP_BLOCK};
+use super::iperf2::{Connection, Group, Kind, TCP_BLOCK};
 use crate::server::client_prefix::ClientPrefix;
 use crate::server::limits;
 use crate::server::metrics::Refusal;
@@ -53,7 +53,9 @@ impl Acceptor {
         if self.options.key.is_some() || self.context.options.gate.is_some() {
             return Err(Refusal::Authentication);
         }
-        let (group, index) = self.group(&socket, (connections, direction), from)?;
+        let answers = matches!(asks, Asks::Answers(_));
+        let kind = Kind { connections, direction, answers };
+        let (group, index) = self.group(&socket, kind, from)?;
         let (server, log) = (self.context.clone(), Arc::clone(&self.log));
         let first = Cookie::LENGTH as u64;
         let connection = Connection { socket, index, first, asks };
@@ -68,10 +70,10 @@ impl Acceptor {
     fn group(
         &mut self,
         socket: &TcpStream,
-        (connections, direction): (u32, Direction),
+        kind: Kind,
         from: SocketAddr,
     ) -> Result<(Arc<Group>, u32), Refusal> {
-        let kind = (connections, direction);
+        let Kind { connections, direction, .. } = kind;
         let (now, from) = (self.context.clock.now(), canonical(from));
         self.iperf2.retain(|group| group.strong_count() > 0);
         let mut known = self.iperf2.iter().filter_map(Weak::upgrade);

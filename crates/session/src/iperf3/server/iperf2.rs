@@ -9,7 +9,7 @@ mod sending;
 
 pub(super) use closing::TCP_BLOCK;
 pub(super) use datagrams::Flows;
-pub(super) use group::{Connection, Group};
+pub(super) use group::{Connection, Group, Kind};
 
 /// How often it is looked whether a test may go on.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);

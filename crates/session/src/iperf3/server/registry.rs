@@ -58,6 +58,7 @@ pub(super) struct Registry {
     changed: EventFd,
     served: AtomicUsize,
     tried: AtomicUsize,
+    streams: AtomicUsize,
     leaving: AtomicBool,
     stopping: AtomicBool,
 }
@@ -144,6 +145,7 @@ impl Registry {
             changed: EventFd::new()?,
             served: AtomicUsize::new(0),
             tried: AtomicUsize::new(0),
+            streams: AtomicUsize::new(0),
             leaving: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         })
@@ -167,6 +169,17 @@ impl Registry {
     /// A client has asked for a test, which is over or was refused.
     pub(super) fn note_try(&self) {
         self.tried.fetch_add(1, SeqCst);
+        self.changed.notify();
+    }
+
+    /// How many streams of iperf2 clients have ended.
+    pub(super) fn streams(&self) -> usize {
+        self.streams.load(SeqCst)
+    }
+
+    /// A stream of an iperf2 client has ended.
+    pub(super) fn note_stream(&self) {
+        self.streams.fetch_add(1, SeqCst);
         self.changed.notify();
     }
 

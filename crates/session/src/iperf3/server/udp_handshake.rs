@@ -23,7 +23,8 @@ use crate::socket_options::prepare_udp;
 
 /// The UDP side of the acceptor.
 pub(super) struct UdpHandshake {
-    listener: UdpSocket,
+    /// None: the server has no UDP.
+    listener: Option<UdpSocket>,
     port: u16,
     /// Interface to which the streams are bound.
     device: Option<String>,
@@ -33,8 +34,8 @@ pub(super) struct UdpHandshake {
 }
 
 impl UdpHandshake {
-    /// The handshake on `listener`, for the tests of the server that `context` describes.
-    pub(super) fn new(listener: UdpSocket, context: &ServerContext, iperf2: Flows) -> Self {
+    /// The handshake on `listener`, if there is one, for the tests of the server that `context` describes.
+    pub(super) fn new(listener: Option<UdpSocket>, context: &ServerContext, iperf2: Flows) -> Self {
         Self {
             listener,
             port: context.address.port(),
@@ -45,18 +46,24 @@ impl UdpHandshake {
         }
     }
 
-    pub(super) const fn listener(&self) -> &UdpSocket {
-        &self.listener
+    pub(super) const fn listener(&self) -> Option<&UdpSocket> {
+        self.listener.as_ref()
+    }
+
+    /// Whether there are flows of iperf2 clients.
+    pub(super) fn has_flows(&self) -> bool {
+        !self.iperf2.is_empty()
     }
 
     /// Takes what is there, but no more than a flood's worth at a time; whether there
     /// may be more.
     pub(super) fn answer(&mut self) -> bool {
+        let Some(listener) = &self.listener else { return false };
         let mut waiting = VecDeque::new();
         let mut more = true;
         let mut datagram = vec![0; ROOM];
         for _ in 0..MOST_AT_ONCE {
-            match linux::udp::receive_with_origin(&self.listener, &mut datagram) {
+            match linux::udp::receive_with_origin(listener, &mut datagram) {
                 Ok(origin) => self.sort(&datagram[..origin.length], origin, &mut waiting),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     more = false;

@@ -127,7 +127,8 @@ impl Conversation<'_> {
             status.runs(clock.now(), trial.time_is_up_at(), trial.counters());
         }
         let options = &self.server.options;
-        let pace = Pace::new(self.server.yielding.below, &run_spec(&self.parameters), clock.now());
+        let has_exchange = run_spec(&self.parameters).plan.exchange.is_some();
+        let pace = Pace::new(self.server.yielding.below, has_exchange, clock.now());
         let running = Running::new(
             trial,
             presence,

@@ -53,7 +53,9 @@ pub(super) fn run(
         counted.blocks += 1;
         counted.last = clock.now();
         received.publish(&counted);
-        thread::sleep(Bounce::hold(&message).min(LONGEST_HOLD));
+        if let Err(ending) = requests.hold(Bounce::hold(&message)) {
+            return ending;
+        }
         Bounce::answer(&mut message, arrived, linux::clock::realtime());
         if let Err(ending) = requests.send(&message) {
             return ending;
@@ -76,6 +78,19 @@ impl Requests<'_> {
             }
         }
         self.look()
+    }
+
+    /// Waits before the answer, as the client asked for.
+    fn hold(&mut self, time: Duration) -> Result<(), Ending> {
+        let until = self.clock.now().after(time.min(LONGEST_HOLD));
+        loop {
+            let left = until.since(self.clock.now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            thread::sleep(left.min(LOOK));
+            self.look()?;
+        }
     }
 
     fn send(&mut self, answer: &[u8]) -> Result<(), Ending> {
@@ -120,4 +135,4 @@ impl Requests<'_> {
 }
 
 /// The longest time for which a client may ask.
-const LONGEST_HOLD: Duration = Duration::from_secs(1);
+const LONGEST_HOLD: Duration = Duration::from_secs(10);

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,11 +21,19 @@ use crate::iperf3::server::context::{ServerContext, canonical};
 use crate::server::access::AccessList;
 use crate::server::limits::Watch;
 use crate::server::log::Log;
+use crate::server::metrics::Refusal;
+use crate::server::stay::Stay;
 
-/// Flows by the addresses of their clients, each with the way for datagrams that came to the listener;
-/// none: they are dropped.
-type Peers = Arc<Mutex<Passing>>;
-type Passing = HashMap<SocketAddr, Option<SyncSender<Vec<u8>>>>;
+/// Flows by the addresses of their clients.
+type Peers = Arc<Mutex<Seats>>;
+type Seats = HashMap<SocketAddr, Seat>;
+
+/// What the acceptor knows of a flow.
+struct Seat {
+    /// The way for datagrams that came to the listener; none: they are dropped.
+    early: Option<SyncSender<Vec<u8>>>,
+    stay: Arc<Stay>,
+}
 
 /// The UDP flows of a server.
 pub(in super::super) struct Flows {
@@ -41,6 +49,7 @@ pub(in super::super) struct Place {
     peers: Peers,
     source: SocketAddr,
     early: Receiver<Vec<u8>>,
+    stay: Arc<Stay>,
 }
 
 impl Flows {
@@ -63,24 +72,30 @@ impl Flows {
         if !self.is_open || !self.access.admits(source.ip()) {
             return None;
         }
-        let flow = Flow::begin(datagram, self.server.clock.now(), linux::clock::epoch())?;
-        let mut peers = lock(&self.peers);
-        let of_one = peers.keys().filter(|peer| peer.ip() == source.ip()).count();
-        if peers.len() >= MOST || of_one >= MOST_OF_ONE {
-            return None;
-        }
+        let now = self.server.clock.now();
+        let flow = Flow::begin(datagram, now, linux::clock::epoch())?;
+        let mut seats = lock(&self.peers);
+        make_room(&mut seats, source.ip(), now)?;
         let (sender, early) = sync_channel(MOST_EARLY);
-        peers.insert(source, Some(sender));
-        Some((flow, Place { peers: Arc::clone(&self.peers), source, early }))
+        let stay = Arc::<Stay>::default();
+        stay.be_busy_until(now.after(PATIENCE_AT_FIRST));
+        seats.insert(source, Seat { early: Some(sender), stay: Arc::clone(&stay) });
+        drop(seats);
+        Some((flow, Place { peers: Arc::clone(&self.peers), source, early, stay }))
+    }
+
+    /// Whether there is none.
+    pub(in super::super) fn is_empty(&self) -> bool {
+        lock(&self.peers).is_empty()
     }
 
     /// Passes on a datagram that came to another socket than its flow's; whether it has a flow.
     pub(in super::super) fn pass(&self, datagram: &[u8], source: SocketAddr) -> bool {
-        let peers = lock(&self.peers);
-        let Some(flow) = peers.get(&source) else { return false };
-        if let Some(flow) = flow {
+        let seats = lock(&self.peers);
+        let Some(seat) = seats.get(&source) else { return false };
+        if let Some(early) = &seat.early {
             // One for which there is no room is lost, as in the kernel's queue.
-            _ = flow.try_send(datagram.to_vec());
+            _ = early.try_send(datagram.to_vec());
         }
         true
     }
@@ -103,13 +118,55 @@ impl Flows {
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        lock(&self.peers).remove(&self.source);
+/// Makes room for a flow of that client, if need be at the cost of the one that has been silent for
+/// longest; none: no other is silent.
+fn make_room(seats: &mut Seats, client: IpAddr, now: Timestamp) -> Option<()> {
+    let of_one = seats.keys().filter(|peer| peer.ip() == client).count();
+    let is_full_of_one = of_one >= MOST_OF_ONE;
+    if !is_full_of_one && seats.len() < MOST {
+        return Some(());
+    }
+    let could_go = |(source, seat): (&SocketAddr, &Seat)| {
+        let is_candidate = !is_full_of_one || source.ip() == client;
+        (is_candidate && seat.stay.weakness(now).is_some())
+            .then(|| (seat.stay.busy_until(), *source))
+    };
+    let (_, source) = seats.iter().filter_map(could_go).min()?;
+    seats.remove(&source);
+    Some(())
+}
+
+impl Place {
+    /// Something came.
+    fn hear(&self, now: Timestamp, datagrams: u64) {
+        let is_proven = datagrams >= FIRST;
+        if is_proven {
+            self.stay.prove();
+        }
+        let patience = if is_proven { PATIENCE } else { PATIENCE_AT_FIRST };
+        self.stay.be_busy_until(now.after(patience));
+    }
+
+    /// Another flow has taken it.
+    fn is_taken(&self) -> bool {
+        !lock(&self.peers).get(&self.source).is_some_and(|seat| self.is_of(seat))
+    }
+
+    fn is_of(&self, seat: &Seat) -> bool {
+        Arc::ptr_eq(&seat.stay, &self.stay)
     }
 }
 
-fn lock(peers: &Mutex<Passing>) -> MutexGuard<'_, Passing> {
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut seats = lock(&self.peers);
+        if seats.get(&self.source).is_some_and(|seat| self.is_of(seat)) {
+            seats.remove(&self.source);
+        }
+    }
+}
+
+fn lock(peers: &Mutex<Seats>) -> MutexGuard<'_, Seats> {
     peers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -139,6 +196,11 @@ impl Run<'_> {
         let ending = self.count(first, &counters);
         let shared = presence.shared();
         drop((presence, status));
+        if !self.place.stay.is_proven() && self.place.is_taken() {
+            // Of a flood of them nobody wants to read.
+            server.metrics.running.fetch_sub(1, Relaxed);
+            return;
+        }
         let report = self.flow.report();
         let ledger = DatagramLedger {
             sent: report.datagrams,
@@ -164,6 +226,9 @@ impl Run<'_> {
         };
         over.report(server, log);
         self.repeat();
+        let registry = Arc::clone(&server.registry);
+        drop(self);
+        registry.note_stream();
     }
 
     /// Counts until the client ends the flow or is silent.
@@ -175,6 +240,7 @@ impl Run<'_> {
         let mut watch = Watch::new(&self.server.options.limits);
         let mut room = vec![0; usize::try_from(UDP_BLOCK).unwrap_or(usize::MAX)];
         let began = clock.now();
+        let mut looked = began;
         self.take(first, began, counters);
         let mut is_group = self.is_group();
         if is_group {
@@ -189,7 +255,9 @@ impl Run<'_> {
             }
             if is_group && clock.now().since(began) > TOGETHER {
                 is_group = false;
-                lock(&self.place.peers).insert(self.place.source, None);
+                if let Some(seat) = lock(&self.place.peers).get_mut(&self.place.source) {
+                    seat.early = None;
+                }
                 while self.place.early.try_recv().is_ok() {}
                 self.flow.ignore_repeated(false);
             }
@@ -207,18 +275,39 @@ impl Run<'_> {
             if self.flow.has_ended() {
                 return Ending::Completed;
             }
-            if now.since(self.flow.last()) > SILENCE {
-                return Ending::Failed { error: "the client did not end the flow".to_owned() };
+            if now.since(looked) >= LOOK {
+                looked = now;
+                if self.place.is_taken() {
+                    self.server.metrics.refuse(Refusal::Displaced);
+                    return Ending::Failed { error: Refusal::Displaced.to_string() };
+                }
             }
-            if self.server.metrics.is_stopping() {
-                return Ending::Interrupted;
-            }
-            let moved = || counters.bytes();
-            if let Some(excess) = watch.excess(now, Duration::ZERO, moved) {
-                self.server.metrics.refuse(excess.why);
-                return Ending::Failed { error: excess.words };
+            if let Some(ending) = self.must_end(&mut watch, began, now, counters) {
+                return ending;
             }
         }
+    }
+
+    /// Why the server ends it now, if it does.
+    fn must_end(
+        &self,
+        watch: &mut Watch,
+        began: Timestamp,
+        now: Timestamp,
+        counters: &Counters,
+    ) -> Option<Ending> {
+        if self.server.options.ends_after.is_some_and(|time| now.since(began) >= time) {
+            return Some(Ending::Completed);
+        }
+        if now.since(self.flow.last()) > SILENCE {
+            return Some(Ending::Failed { error: "the client did not end the flow".to_owned() });
+        }
+        if self.server.metrics.is_stopping() {
+            return Some(Ending::Interrupted);
+        }
+        let excess = watch.excess(now, Duration::ZERO, || counters.bytes())?;
+        self.server.metrics.refuse(excess.why);
+        Some(Ending::Failed { error: excess.words })
     }
 
     fn take(&mut self, datagram: &[u8], now: Timestamp, counters: &Counters) {
@@ -226,6 +315,7 @@ impl Run<'_> {
             self.say(&answer);
             return;
         }
+        self.place.hear(now, self.flow.received());
         let report = self.flow.report();
         let counted = StreamCounters {
             bytes: report.bytes,
@@ -275,7 +365,59 @@ const EARLY_OF_GROUP: Duration = Duration::from_millis(20);
 const TOGETHER: Duration = Duration::from_millis(300);
 /// How often it is looked whether the flow may go on.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long a flow may be silent before another may have its place: of its first datagrams, which
+/// may come in forged names, and later.
+const PATIENCE_AT_FIRST: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_secs(1);
+/// So many are the first.
+const FIRST: u64 = 16;
 /// How long a client may send nothing.
 const SILENCE: Duration = Duration::from_secs(10);
 /// How long the end is answered again: ten times iperf2's wait.
 const LINGER: Duration = Duration::from_millis(2_500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seats of so many flows of each of these hosts, all heard at the start.
+    fn seats(hosts: u8, flows: u16, start: Timestamp) -> Seats {
+        let each = (0..hosts).flat_map(|host| (0..flows).map(move |port| (host, port)));
+        each.map(|(host, port)| {
+            let seat = Seat { early: None, stay: Arc::default() };
+            seat.stay.be_busy_until(start.after(PATIENCE_AT_FIRST));
+            (SocketAddr::from(([10, 0, 0, host], 1 + port)), seat)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn the_flow_that_is_silent_for_longest_makes_room() {
+        let start = Timestamp::from_nanos(1);
+        let mut seats = seats(128, 2, start);
+        let stranger = IpAddr::from([192, 0, 2, 1]);
+        assert_eq!(seats.len(), MOST);
+        assert_eq!(make_room(&mut seats, stranger, start), None, "all were just heard");
+        let now = start.after(PATIENCE_AT_FIRST);
+        for seat in seats.values() {
+            seat.stay.be_busy_until(now.after(PATIENCE));
+        }
+        let silent = SocketAddr::from(([10, 0, 0, 7], 2));
+        seats[&silent].stay.be_busy_until(now);
+        assert_eq!(make_room(&mut seats, stranger, now), Some(()));
+        assert!(seats.len() == MOST - 1 && !seats.contains_key(&silent));
+        assert_eq!(make_room(&mut seats, stranger, now), Some(()), "there is room");
+        assert_eq!(seats.len(), MOST - 1);
+    }
+
+    #[test]
+    fn a_client_with_many_flows_makes_room_for_itself() {
+        let start = Timestamp::from_nanos(1);
+        let mut seats = seats(2, 64, start);
+        let now = start.after(PATIENCE);
+        let client = IpAddr::from([10, 0, 0, 1]);
+        assert_eq!(make_room(&mut seats, client, now), Some(()));
+        let left = seats.keys().filter(|source| source.ip() == client).count();
+        assert_eq!((left, seats.len()), (MOST_OF_ONE - 1, 127));
+    }
+}

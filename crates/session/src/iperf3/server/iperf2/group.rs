@@ -24,12 +24,15 @@ use crate::server::cost::Cost;
 use crate::server::limits::{Excess, RateLimit, Watch};
 use crate::server::log::Log;
 use crate::server::metrics::Refusal;
+use crate::server::pace::Pace;
 use crate::server::rates::Grant;
 use crate::server::status::StatusLine;
+use crate::server::stay::Yielding;
 
 /// The connections of one client that belong together. The last one that ends reports the test.
 pub(in super::super) struct Group {
     peer: Peer,
+    kind: Kind,
     plan: TestPlan,
     /// What a connection takes.
     each: Cost,
@@ -38,6 +41,8 @@ pub(in super::super) struct Group {
     /// Of each connection on which this end sends, at most.
     most: Option<BitRate>,
     began: Timestamp,
+    ends: Option<Timestamp>,
+    yielding: Yielding,
     shared: Mutex<Shared>,
 }
 
@@ -52,10 +57,20 @@ pub(in super::super) struct Connection {
     pub(in super::super) asks: Asks,
 }
 
+/// What a client says of its test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Kind {
+    pub(in super::super) connections: u32,
+    pub(in super::super) direction: Direction,
+    /// The server answers requests.
+    pub(in super::super) answers: bool,
+}
+
 /// What the connections have in common.
 struct Shared {
     ticket: Ticket,
     watch: Watch,
+    pace: Pace,
     grant: Option<Grant>,
     status: StatusLine,
     presence: Presence,
@@ -64,24 +79,25 @@ struct Shared {
     is_counted: bool,
     /// When the last byte was received.
     last: Timestamp,
-    /// When this end sent, and on which streams.
+    /// When this end sent.
     sent: Option<(Timestamp, Timestamp)>,
-    senders: Vec<StreamRecord>,
+    streams: Vec<StreamRecord>,
     ending: Ending,
     refusal: Option<Refusal>,
 }
 
 impl Group {
-    /// A test of `connections` that come from `peer`.
+    /// A test of connections that come from `peer`.
     ///
     /// # Errors
     /// Why there is none.
     pub(in super::super) fn new(
         peer: (std::net::SocketAddr, std::net::SocketAddr),
-        (connections, direction): (u32, Direction),
+        kind: Kind,
         (ticket, each): (Ticket, Cost),
         server: &ServerContext,
     ) -> Result<Self, Refusal> {
+        let Kind { connections, direction, answers } = kind;
         let (address, local_address) = peer;
         let peer = Peer { software: SOFTWARE.to_owned(), address, local_address };
         let mut limits = server.options.limits;
@@ -110,6 +126,7 @@ impl Group {
         let shared = Shared {
             ticket,
             watch: Watch::new(&limits),
+            pace: Pace::new(server.yielding.below, answers, began),
             grant,
             status,
             presence: server.concurrent.enter(address.ip(), counters.clone()),
@@ -117,11 +134,13 @@ impl Group {
             is_counted: false,
             last: began,
             sent: None,
-            senders: Vec::new(),
+            streams: Vec::new(),
             ending: Ending::Completed,
             refusal: None,
         };
-        Ok(Self { peer, plan, each, counters, most, began, shared: Mutex::new(shared) })
+        let ends = server.options.ends_after.map(|time| began.after(time));
+        let (yielding, shared) = (server.yielding, Mutex::new(shared));
+        Ok(Self { peer, kind, plan, each, counters, most, began, ends, yielding, shared })
     }
 
     /// Takes the place of one more connection from that address; none: there is none.
@@ -131,13 +150,12 @@ impl Group {
     pub(in super::super) fn join(
         &self,
         from: std::net::IpAddr,
-        (connections, direction): (u32, Direction),
+        kind: Kind,
         now: Timestamp,
     ) -> Option<Result<u32, Refusal>> {
-        let is_same = self.peer.address.ip() == from
-            && (self.plan.streams, self.plan.direction) == (connections, direction);
+        let is_same = self.peer.address.ip() == from && self.kind == kind;
         let mut shared = self.lock();
-        let has_room = shared.joined < connections && now.since(self.began) < TOGETHER;
+        let has_room = shared.joined < kind.connections && now.since(self.began) < TOGETHER;
         (is_same && has_room).then(|| {
             shared.ticket.grow(self.each)?;
             shared.joined += 1;
@@ -157,6 +175,7 @@ impl Group {
         }
         let ending = self.serve(&connection, server);
         drop(connection);
+        server.registry.note_stream();
         let mut shared = self.lock();
         if shared.ending == Ending::Completed {
             shared.ending = ending;
@@ -179,6 +198,7 @@ impl Group {
     /// Answers requests.
     fn answer(&self, bounce: &Bounce, connection: &Connection, server: &ServerContext) -> Ending {
         let Connection { socket, index, .. } = connection;
+        self.note((socket, *index), false);
         let received = &self.counters[*index as usize];
         let options = (server.options.receive_timeout, &*server.clock);
         let must_end = |now| self.must_end(now);
@@ -238,24 +258,31 @@ impl Group {
         send: impl FnOnce(&Counters) -> Ending,
     ) -> Ending {
         let counters = &self.counters[(self.plan.streams + index) as usize];
+        self.note((socket, index), true);
         let began = server.clock.now();
         let ending = send(counters);
         let ended = server.clock.now();
         let mut shared = self.lock();
         let (first, last) = shared.sent.unwrap_or((began, ended));
         shared.sent = Some((first.min(began), last.max(ended)));
-        shared.senders.push(StreamRecord {
-            sender: true,
+        ending
+    }
+
+    /// Notes a stream, on which this end is the `sender` or receives.
+    fn note(&self, (socket, index): (&TcpStream, u32), sender: bool) {
+        let stream = StreamRecord {
+            sender,
             local: socket.local_addr().ok().map(canonical),
             peer: socket.peer_addr().ok().map(canonical),
             ..stream(&self.peer, index + 1, Transport::Tcp)
-        });
-        ending
+        };
+        self.lock().streams.push(stream);
     }
 
     /// Receives until the end, `more` bytes of which have been read beside the first ones.
     fn read(&self, connection: &Connection, more: u64, server: &ServerContext) -> Ending {
         let Connection { socket, index, first, .. } = connection;
+        self.note((socket, *index), false);
         let ending = self.read_all(socket, *index, first + more, server);
         let mut shared = self.lock();
         shared.last = shared.last.max(server.clock.now());
@@ -313,30 +340,34 @@ impl Group {
 
     /// Why the server ends it now, if it does.
     fn must_end(&self, now: Timestamp) -> Option<Ending> {
+        if self.ends.is_some_and(|ends| now >= ends) {
+            return Some(Ending::Completed);
+        }
         let mut shared = self.lock();
         if shared.ticket.is_stopping() {
             return Some(Ending::Failed { error: Refusal::Stopping.to_string() });
         }
         let by_others = shared.ticket.verdict().map(|verdict| match verdict {
-            Verdict::Displaced(_) => Excess::left(Refusal::Displaced),
+            Verdict::Displaced(why) => why.words(&self.yielding),
             Verdict::Short(why) => Excess::left(why),
         });
         let moved = || self.counters.iter().map(|counters| counters.bytes()).sum();
-        let excess = by_others.or_else(|| shared.watch.excess(now, Duration::ZERO, moved))?;
+        let Shared { pace, ticket, watch, .. } = &mut *shared;
+        pace.look(now, Duration::ZERO, moved, ticket.stay());
+        let excess = by_others.or_else(|| watch.excess(now, Duration::ZERO, moved))?;
         shared.refusal = Some(excess.why);
         Some(Ending::Failed { error: excess.words })
     }
 
     fn close(self, server: &ServerContext, log: &dyn Log) {
         let shared = self.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let Shared { ticket, presence, last, ending, refusal, joined, grant, status, .. } = shared;
+        let Shared { ticket, presence, last, ending, refusal, grant, status, mut streams, .. } =
+            shared;
         let sum = |of: &[Arc<Counters>]| of.iter().map(|counters| counters.bytes()).sum();
         let (received, sent) = self.counters.split_at(self.plan.streams as usize);
         let offered =
             shared.sent.map(|(first, last)| Throughput::over(sum(sent), last.since(first)));
-        let receivers = if self.plan.direction.sends() { joined } else { 0 };
-        let receivers = (1..=receivers).map(|id| stream(&self.peer, id, Transport::Tcp));
-        let streams: Vec<_> = receivers.chain(shared.senders).collect();
+        streams.sort_by_key(|stream| (stream.sender, stream.id));
         let bytes = |one: &StreamRecord| {
             let of = if one.sender { sent } else { received };
             of.get(one.id as usize - 1).map_or(0, |counters| counters.bytes())
