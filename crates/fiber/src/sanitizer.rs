@@ -1,5 +1,5 @@
 //! What ThreadSanitizer has to know: which fiber a thread runs (sanitizer/tsan_interface.h of LLVM).
-//! Nothing is told unless the crate is built with `--cfg tsan`, as `cargo xtask models` does.
+//! Nothing is told unless the crate is built with `--cfg tsan`, as `cargo xtask proof mars` does.
 
 #[cfg(tsan)]
 use std::cell::Cell;

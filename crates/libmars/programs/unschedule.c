@@ -1,13 +1,23 @@
 /* Tasks that are ready, wait, or run are unscheduled; they do not go on. */
 #include "program.h"
 
-static volatile int is_running, may_stop, went_on;
+static int is_running, may_stop, went_on;
+
+static void set(int *flag, int value)
+{
+	__atomic_store_n(flag, value, __ATOMIC_SEQ_CST);
+}
+
+static int is_set(const int *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
+}
 
 static int waits_main(const struct mars_task_args *args)
 {
-	is_running = 1;
+	set(&is_running, 1);
 	mars_task_semaphore_acquire(args->type.u64[0]);
-	went_on = 1;
+	set(&went_on, 1);
 	return 0;
 }
 static MARS_TASK_IMAGE(waits, waits_main);
@@ -15,11 +25,11 @@ static MARS_TASK_IMAGE(waits, waits_main);
 static int runs_main(const struct mars_task_args *args)
 {
 	(void)args;
-	is_running = 1;
-	while (!may_stop)
+	set(&is_running, 1);
+	while (!is_set(&may_stop))
 		;
 	mars_task_yield();
-	went_on = 1;
+	set(&went_on, 1);
 	return 0;
 }
 static MARS_TASK_IMAGE(runs, runs_main);
@@ -29,11 +39,11 @@ static void expect(struct mars_task_id *id, int32_t code)
 	int32_t seen = 0;
 
 	OK(mars_task_unschedule(id, code));
-	may_stop = 1;
+	set(&may_stop, 1);
 	OK(mars_task_wait(id, &seen));
 	CHECK(seen == code);
 	CHECK(mars_task_unschedule(id, 1) == MARS_ERROR_STATE);
-	CHECK(!went_on);
+	CHECK(!is_set(&went_on));
 }
 
 int main(void)
@@ -48,19 +58,20 @@ int main(void)
 	OK(mars_task_semaphore_create(mars, &semaphore, 0));
 	waiting = start(&waits, 1, semaphore, 0);
 	for (i = 0; i < 1000; i++) {
-		while (!is_running)
+		while (!is_set(&is_running))
 			;
 		CHECK(i % 2 == 0 || mars_task_try_wait(waiting, NULL) == MARS_ERROR_BUSY);
 		expect(waiting, -i);
-		is_running = 0;
+		set(&is_running, 0);
 		args.type.u64[0] = semaphore;
 		OK(mars_task_schedule(waiting, &args, 0));
 	}
 	expect(waiting, 5);
 	OK(mars_task_semaphore_destroy(semaphore)); /* nobody waits for it any more */
-	is_running = may_stop = 0;
+	set(&is_running, 0);
+	set(&may_stop, 0);
 	running = start(&runs, 1, 0, 0);
-	while (!is_running)
+	while (!is_set(&is_running))
 		;
 	ready = start(&runs, 1, 0, 0); /* the MPU is busy */
 	OK(mars_task_unschedule(ready, 3));

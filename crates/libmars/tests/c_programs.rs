@@ -17,6 +17,20 @@ const BUILDS: [Build; 3] = [
     },
 ];
 
+/// With ThreadSanitizer, which is told of each switch to another stack.
+const UNDER_TSAN: [Build; 1] = [Build {
+    name: "tsan",
+    compiler: "clang",
+    linkage: Library::Static,
+    // As the library: functions that another stack suspends do not end where they began.
+    flags: &[
+        "-fsanitize=thread",
+        "-fno-sanitize-link-runtime",
+        "-mllvm",
+        "-tsan-instrument-func-entry-exit=0",
+    ],
+}];
+
 /// A way to build a program.
 #[derive(Clone, Copy, Debug)]
 struct Build {
@@ -120,6 +134,7 @@ fn the_program_of_the_readme_says_hello() {
 }
 
 /// AddressSanitizer sees what a task does on its own stack: else a clean run would say nothing.
+#[cfg(not(tsan))]
 #[test]
 fn an_access_beyond_an_allocation_is_found_in_a_task() {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beyond.c");
@@ -130,6 +145,7 @@ fn an_access_beyond_an_allocation_is_found_in_a_task() {
     assert!(!output.status.success() && is_found, "{}", text(&output));
 }
 
+#[cfg(not(tsan))]
 const BEYOND: &str = r#"
 #include <stdlib.h>
 #include <mars/task.h>
@@ -159,7 +175,9 @@ int main(void)
 
 /// Builds a program in each way, and runs it.
 fn run(program: &str) {
-    let builds: Vec<_> = BUILDS.iter().filter(|build| is_installed(build.compiler)).collect();
+    // The library is built for the sanitizer, or for none.
+    let builds: &[Build] = if cfg!(tsan) { &UNDER_TSAN } else { &BUILDS };
+    let builds: Vec<_> = builds.iter().filter(|build| is_installed(build.compiler)).collect();
     assert!(!builds.is_empty(), "no C compiler is installed");
     for build in builds {
         let file = compile(program, *build);
@@ -211,8 +229,21 @@ fn link(program: &str, build: Build, source: &Path, object: Option<PathBuf>) -> 
         Library::Static => command.arg(built().join("libmars.a")).arg("-ldl"),
         Library::Shared => command.arg("-L").arg(built()).arg("-lmars"),
     };
+    if cfg!(tsan) {
+        command.arg(runtime_of_tsan());
+    }
     succeed(command.arg("-lm").arg("-o").arg(&to));
     to
+}
+
+/// What tells the linker to take the sanitizer's runtime of the Rust compiler, which calls more
+/// functions than that of older C compilers has.
+fn runtime_of_tsan() -> String {
+    let sysroot = Command::new("rustc").args(["+nightly", "--print", "sysroot"]).output();
+    let sysroot = String::from_utf8(sysroot.expect("it runs").stdout).expect("a path");
+    let folder = Path::new(sysroot.trim()).join("lib/rustlib/x86_64-unknown-linux-gnu/lib");
+    let runtime = folder.join("librustc-nightly_rt.tsan.a");
+    format!("-Wl,--whole-archive,{},--no-whole-archive,-lrt,--export-dynamic", runtime.display())
 }
 
 /// The folder with the libraries, which cargo has built for this test.

@@ -6,14 +6,22 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use super::races;
 use crate::command;
 use crate::output::say;
 use crate::packages;
 use crate::static_binary::{TARGETS, Target};
 use crate::workspace::Workspace;
 
-/// Runs programs for so long on each machine.
+/// Runs programs for so long on each machine, and with ThreadSanitizer.
 pub(super) fn run(span: Duration) -> Result<String> {
+    let told = short(span)?;
+    let races = races::run(&Workspace::find()?, span)?;
+    Ok(told + if races { ", and ThreadSanitizer no race" } else { "" })
+}
+
+/// As [`run`], without ThreadSanitizer, for which all is built again.
+pub(super) fn short(span: Duration) -> Result<String> {
     let workspace = Workspace::find()?;
     let mut machines = Vec::new();
     for target in TARGETS.iter().filter(|target| MACHINES.contains(&target.name)) {
