@@ -2,6 +2,7 @@
 //!
 //! Systems of other architectures run in qemu's user mode, on the kernel of this host.
 
+mod binaries;
 mod debian;
 mod files;
 mod steps;
@@ -37,6 +38,7 @@ impl Roots {
         let workspace = Workspace::find()?;
         packages::provide(&ROOTS)?;
         let targets = dist::chosen(self.target, self.target.is_none())?;
+        binaries::register()?;
         let (mut table, mut failed) = (table(), 0);
         for target in &targets {
             match check(&workspace, target) {

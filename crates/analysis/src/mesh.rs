@@ -20,7 +20,7 @@ mod topology;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fastrand::Rng;
-use measurement::BitRate;
+use measurement::{BitRate, Order};
 
 pub use culprits::{Culprit, Findings, Part};
 pub use loss::Loss;
@@ -236,7 +236,7 @@ impl Mesh {
             (sample.from, sample.to, bits_per_second(f64::from(sample.log_rate).exp()))
         };
         let mut below: Vec<_> = surveyed.map(rate).filter(|(_, _, rate)| *rate < least).collect();
-        below.sort_unstable_by_key(|(_, _, rate)| *rate);
+        below.order_by_key(|(_, _, rate)| *rate);
         below
     }
 

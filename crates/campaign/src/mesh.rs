@@ -24,6 +24,8 @@ pub use links::Links;
 pub use named::{record, stage};
 pub use push::Push;
 
+use measurement::Order;
+
 /// A host as it was named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeshHost {
@@ -61,7 +63,7 @@ impl MeshHost {
             hosts.push(Self { name: name.to_owned(), addresses });
         }
         let mut names: Vec<_> = hosts.iter().map(|host| host.name.as_str()).collect();
-        names.sort_unstable();
+        names.order();
         match names.windows(2).find(|two| two[0] == two[1]).map(|two| two[0]) {
             Some(name) => Err(format!("{name} is there twice")),
             None if hosts.len() < 2 => Err("a mesh takes two hosts or more".to_owned()),

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// An instruction (`struct bpf_insn`, linux/bpf.h; RFC 9669, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +185,7 @@ pub(crate) fn attach(program: &OwnedFd, interface: u32, flags: u32) -> io::Resul
 /// Makes a call that returns a descriptor.
 fn bpf<T>(command: libc::c_long, attributes: &mut T) -> io::Result<OwnedFd> {
     let fd = ask(command, attributes)?;
-    let fd = i32::try_from(fd).map_err(io::Error::other)?;
+    let fd = RawFd::try_from(fd).map_err(io::Error::other)?;
     // SAFETY: the call has created the descriptor, which has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

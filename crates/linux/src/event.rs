@@ -205,10 +205,13 @@ unsafe fn owned(fd: i32) -> io::Result<OwnedFd> {
 fn timespec(span: Duration) -> libc::timespec {
     // The fields' widths differ between hosts, so that they are filled by inference.
     libc::timespec {
-        tv_sec: span.as_secs().try_into().unwrap_or(i32::MAX.into()),
+        tv_sec: span.as_secs().min(LONGEST).try_into().unwrap_or(0),
         tv_nsec: u64::from(span.subsec_nanos()).try_into().unwrap_or(0),
     }
 }
+
+/// 68 years, which every width of the field has room for.
+const LONGEST: u64 = i32::MAX.unsigned_abs() as u64;
 
 #[cfg(test)]
 mod tests {

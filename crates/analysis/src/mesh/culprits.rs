@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use measurement::BitRate;
+use measurement::{BitRate, Order};
 
 use super::estimate::{Estimate, is_of_model, median};
 use super::evidence::{Evidence, NAMED_FROM, OfHosts, is_cleared, probability};
@@ -86,7 +86,7 @@ pub(super) fn find(mesh: &Mesh) -> Findings {
     culprits.extend(shared(mesh, &estimate, &evidence));
     culprits.extend(above_hosts(mesh, &estimate, &evidence));
     let cost = |culprit: &Culprit| (1.0 - culprit.ratio) * f64::from(culprit.slow);
-    culprits.sort_unstable_by(|one, other| cost(other).total_cmp(&cost(one)));
+    culprits.order_by(|one, other| cost(other).total_cmp(&cost(one)));
     let loaded = mesh.samples.iter().filter(|sample| sample.stage == Stage::Load);
     let mut loaded: Vec<_> = loaded.map(|sample| f64::from(sample.log_rate)).collect();
     let (bisection, bisection_pairs) = bisection(mesh);

@@ -5,6 +5,7 @@ use super::evidence::{
     ALONE, Evidence, NAMED_FROM, OfHosts, SETTLED, SURVEY, is_cleared, left_without_hosts,
 };
 use super::{HostId, Mesh, Sample, Stage};
+use measurement::Order;
 
 /// Two hosts, the lower number first.
 type Two = (HostId, HostId);
@@ -21,7 +22,7 @@ pub(super) fn candidates(mesh: &Mesh, estimate: &Estimate, evidence: &OfHosts) -
         candidates.extend(slow.filter(|(_, of)| is_mostly_slow(of)).map(|(two, _)| two));
     }
     candidates.retain(|(one, other)| !is_slow_alone(*one) && !is_slow_alone(*other));
-    candidates.sort_unstable();
+    candidates.order();
     candidates.dedup();
     candidates
 }
@@ -51,7 +52,7 @@ fn at_once(mesh: &Mesh, estimate: &Estimate, stage: Stage) -> Vec<(Two, Evidence
     let time = |sample: &&Sample| (sample.round, sample.is_second);
     let of_stage = |sample: &&Sample| sample.stage == stage;
     let mut samples: Vec<_> = mesh.samples.iter().filter(of_stage).collect();
-    samples.sort_unstable_by_key(time);
+    samples.order_by_key(time);
     let left = |sample: &Sample| left_without_hosts(mesh, estimate, sample);
     let mut all = Vec::new();
     for at_once in samples.chunk_by(|one, other| time(one) == time(other)) {
@@ -66,7 +67,7 @@ fn at_once(mesh: &Mesh, estimate: &Estimate, stage: Stage) -> Vec<(Two, Evidence
             }
         }
     }
-    all.sort_unstable_by_key(|(two, _)| *two);
+    all.order_by_key(|(two, _)| *two);
     let of_two = |of: &[(Two, Evidence)]| {
         let sum = of.iter().fold(Evidence::default(), |sum, (_, one)| sum.and(*one));
         (of[0].0, sum)
@@ -108,7 +109,7 @@ fn connected<'a>(twos: impl Iterator<Item = &'a Two>) -> Vec<Vec<HostId>> {
         let is_of = |group: &mut Vec<HostId>| group.contains(one) || group.contains(other);
         let mut joined: Vec<_> = groups.extract_if(.., is_of).flatten().collect();
         joined.extend([*one, *other]);
-        joined.sort_unstable();
+        joined.order();
         joined.dedup();
         groups.push(joined);
     }

@@ -8,6 +8,7 @@ use super::evidence::{
     ALONE, Evidence, LEAST_ALONE, NAMED_FROM, OfHosts, SETTLED, left_without_hosts,
 };
 use super::{HostId, Mesh, Pair, Stage, Topology, schedule, sharing};
+use measurement::Order;
 
 /// Rounds that test each undecided suspect with a host that is none. Empty: all is decided.
 pub(super) fn alone(mesh: &mut Mesh) -> Vec<Vec<Pair>> {
@@ -126,7 +127,7 @@ pub(super) fn paths(
         }
     }
     let mut slow: Vec<_> = of.into_iter().filter(|(_, of)| of.slow > 0).collect();
-    slow.sort_unstable_by_key(|(pair, _)| *pair);
+    slow.order_by_key(|(pair, _)| *pair);
     slow
 }
 

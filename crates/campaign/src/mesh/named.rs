@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use analysis::mesh::{Culprit, HostId, Loss, Part, Stage, Topology};
 use measurement::mesh::{MeshFailure, MeshLoss, MeshMissing};
 use measurement::record::RunError;
-use measurement::{BitRate, MeshCulprit, MeshPart, MeshRate, MeshRecord, MeshStage};
+use measurement::{BitRate, MeshCulprit, MeshPart, MeshRate, MeshRecord, MeshStage, Order};
 
 use super::links::SLOW;
 use super::{Ended, Limit, MeshHost};
@@ -174,7 +174,7 @@ fn evidence(
         of.contains(host) && counts(*host, *sends) && is_slow
     };
     let mut said: Vec<_> = ended.limits.iter().filter(is_said).collect();
-    said.sort_unstable_by_key(|limit| std::cmp::Reverse(limit.count));
+    said.order_by_key(|limit| std::cmp::Reverse(limit.count));
     let shown = said.into_iter().map(|limit| {
         let (host, _, rule) = &limit.of;
         let name = &hosts[*host as usize].name;

@@ -13,8 +13,8 @@ use std::{fs, thread};
 
 use anyhow::anyhow;
 use linux::privileges::user_id;
-use measurement::json;
 use measurement::server_status::ServerStatus;
+use measurement::{Order, json};
 use session::server::StatusBoard;
 use socket2::{Domain, SockAddr, Socket, Type};
 
@@ -179,7 +179,7 @@ fn names(sockets: &str, port: Option<u16>) -> Vec<String> {
         })
         .map(str::to_owned)
         .collect();
-    names.sort_unstable();
+    names.order();
     names.dedup();
     names
 }

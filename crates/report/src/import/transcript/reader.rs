@@ -34,7 +34,7 @@ pub(super) fn read(number: usize, text: &[u8]) -> Found {
     reader.csv.close(&mut found);
     reader.documents.close(&mut found);
     reader.rates.close(&mut found);
-    found.unread.sort_unstable();
+    found.unread.order();
     if !reader.speakers.is_empty() {
         found.views.order_by_key(|view| view.place.first);
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use dataplane::udp::DatagramHeader;
 use linux::poll::{PollFd, wait};
-use measurement::ByteSize;
 use measurement::record::{OneWayDelay, PeerStream};
+use measurement::{ByteSize, Order};
 use protocol::iperf2::{ServerReport, end_for_old_server};
 
 use super::Around;
@@ -69,7 +69,7 @@ pub(super) fn end(
             break;
         }
     }
-    reports.sort_unstable_by_key(|report| report.id);
+    reports.order_by_key(|report| report.id);
     reports
 }
 

@@ -10,7 +10,9 @@ use dataplane::Counters;
 use measurement::outcome::{Ending, Throughput};
 use measurement::plan::PlanDraft;
 use measurement::record::StreamRecord;
-use measurement::{BitRate, Direction, End, Peer, StreamCounters, TestPlan, Timestamp, Transport};
+use measurement::{
+    BitRate, Direction, End, Order, Peer, StreamCounters, TestPlan, Timestamp, Transport,
+};
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf2::{Asks, Back, BackWay, Bounce};
 
@@ -367,7 +369,7 @@ impl Group {
         let (received, sent) = self.counters.split_at(self.plan.streams as usize);
         let offered =
             shared.sent.map(|(first, last)| Throughput::over(sum(sent), last.since(first)));
-        streams.sort_by_key(|stream| (stream.sender, stream.id));
+        streams.order_by_key(|stream| (stream.sender, stream.id));
         let bytes = |one: &StreamRecord| {
             let of = if one.sender { sent } else { received };
             of.get(one.id as usize - 1).map_or(0, |counters| counters.bytes())
