@@ -82,6 +82,8 @@ impl Kernel {
             watched: 0,
             stays: false,
             armed: None,
+            #[cfg(feature = "tasks")]
+            wait: Wait::NOTHING,
             spawned: Vec::new(),
             spare: Vec::with_capacity(MOST_SPARE),
         };

@@ -43,6 +43,9 @@ pub(crate) struct Core {
     pub(crate) stays: bool,
     /// The wait that it began in this turn, or an earlier one whose message is on its way.
     pub(crate) armed: Option<Token>,
+    /// What the task that has just suspended itself waits for.
+    #[cfg(feature = "tasks")]
+    pub(crate) wait: Wait,
     /// The workloads that it spawned in this turn.
     pub(crate) spawned: Vec<(u32, Body)>,
     /// Ids of workloads that have ended here, for the next ones.

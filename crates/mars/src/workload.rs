@@ -60,7 +60,7 @@ pub struct Wait {
 }
 
 impl Wait {
-    const NOTHING: Self =
+    pub(crate) const NOTHING: Self =
         Self { readiness: false, ticket: None, until: None, precision: Precision::About };
 
     /// A wait that ends when a descriptor that the workload watches ([`Mpu::watch`]) becomes ready.

@@ -8,10 +8,10 @@ use fiber::{Fiber, Frames, Step, Yielder};
 
 use crate::context::Workloads;
 use crate::mpu::{Core, Mpu};
-use crate::task::running::{Task, TaskFiber, TaskNext};
+use crate::task::running::{Suspension, Task, TaskFiber};
 use crate::task::stacks::TaskModule;
 use crate::task::{Args, Facts};
-use crate::workload::{Next, Placement, Priority, Workload};
+use crate::workload::{Next, Placement, Priority, Wait, Workload};
 
 /// A task that has a handle, and may be scheduled again.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl TaskBody {
 }
 
 /// The root of a task's stack.
-fn begin(yielder: Yielder<'_, Core, TaskNext>, facts: &Facts) -> i32 {
+fn begin(yielder: Yielder<'_, Core, Suspension>, facts: &Facts) -> i32 {
     let args = facts.args.each_ref().map(|arg| arg.load(Relaxed));
     let may_wait = !facts.program.is_run_complete;
     let mut task = Task::new(yielder, &facts.name, Args(args), may_wait);
@@ -88,7 +88,7 @@ impl<F: FnOnce(&mut Task<'_>) + Send + 'static> Workload for OneTask<F> {
 
     fn run(&mut self, mpu: &mut Mpu<'_, TaskModule>) -> Next {
         if let Some(main) = self.main.take() {
-            let function = move |yielder: Yielder<'_, Core, TaskNext>| {
+            let function = move |yielder: Yielder<'_, Core, Suspension>| {
                 main(&mut Task::new(yielder, "", Args::default(), true));
                 0
             };
@@ -133,12 +133,15 @@ impl Slot {
     fn turn(&mut self, mpu: &mut Mpu<'_, TaskModule>) -> (Next, Option<i32>) {
         let Some(fiber) = &mut self.0 else { return (Next::Finished, None) };
         match fiber.resume(mpu.core) {
-            // It has left from below its main function.
-            Step::Suspended((Next::Finished, code)) => {
+            Step::Suspended(Suspension::Yields) => (Next::Yield, None),
+            Step::Suspended(Suspension::Waits) => {
+                let wait = std::mem::replace(&mut mpu.core.wait, Wait::NOTHING);
+                (Next::Stalled(wait), None)
+            }
+            Step::Suspended(Suspension::Finished(code)) => {
                 self.cancel(mpu);
                 (Next::Finished, Some(code))
             }
-            Step::Suspended((next, _)) => (next, None),
             Step::Finished(code, stack) => {
                 self.0 = None;
                 mpu.module.give(stack);

@@ -11,18 +11,25 @@ use crate::mpu::{Core, Mpu};
 use crate::object::{Queue, Semaphore};
 use crate::task::{Args, Exit, TaskHandle};
 use crate::time::Time;
-use crate::workload::{Next, Wait};
+use crate::workload::Wait;
 
-/// The fiber of a task. It suspends itself with what its MPU is to do, and its exit code if that is
-/// to finish it.
-pub(super) type TaskFiber = Fiber<Core, TaskNext, i32>;
+/// The fiber of a task.
+pub(super) type TaskFiber = Fiber<Core, Suspension, i32>;
 
 /// Reason with which a task suspends itself.
-pub(super) type TaskNext = (Next, i32);
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Suspension {
+    /// Others go first.
+    Yields,
+    /// It waits, for what [`Core::wait`] says: a value of that size would be copied at each switch.
+    Waits,
+    /// It has left from below its main function, with this exit code.
+    Finished(i32),
+}
 
 /// The running task: what its function may ask of its MPU (worker thread).
 pub struct Task<'a> {
-    yielder: Yielder<'a, Core, TaskNext>,
+    yielder: Yielder<'a, Core, Suspension>,
     name: &'a str,
     args: Args,
     may_wait: bool,
@@ -51,7 +58,7 @@ impl std::error::Error for TaskError {}
 
 impl<'a> Task<'a> {
     pub(super) const fn new(
-        yielder: Yielder<'a, Core, TaskNext>,
+        yielder: Yielder<'a, Core, Suspension>,
         name: &'a str,
         args: Args,
         may_wait: bool,
@@ -98,7 +105,10 @@ impl<'a> Task<'a> {
             let (module, core) = (&mut (), self.core());
             match attempt(&mut Mpu { module, core }) {
                 Ok(value) => return Ok(value),
-                Err(wait) => self.yielder.suspend((Next::Stalled(wait), 0)),
+                Err(wait) => {
+                    self.core().wait = wait;
+                    self.yielder.suspend(Suspension::Waits);
+                }
             }
         }
     }
@@ -109,7 +119,7 @@ impl<'a> Task<'a> {
     /// The task cannot wait.
     pub fn yield_now(&mut self) -> Result<(), TaskError> {
         self.check()?;
-        self.yielder.suspend((Next::Yield, 0));
+        self.yielder.suspend(Suspension::Yields);
         Ok(())
     }
 
@@ -194,7 +204,7 @@ impl<'a> Task<'a> {
     /// Ends the task with `code` from wherever it is. What it has on its stack is dropped, as by a
     /// panic.
     pub fn exit(&mut self, code: i32) -> ! {
-        self.yielder.suspend((Next::Finished, code));
+        self.yielder.suspend(Suspension::Finished(code));
         unreachable!("a task that has finished is not resumed")
     }
 
