@@ -1,10 +1,13 @@
 # linerate for Homebrew on Linux, built from the clone that this file is in:
-#   brew install --HEAD ./contrib/homebrew/linerate.rb
+#   brew tap-new local/linerate
+#   cp contrib/homebrew/linerate.rb "$(brew --repository local/linerate)/Formula/"
+#   HOMEBREW_LINERATE_CLONE="$PWD" brew install --HEAD local/linerate/linerate
 class Linerate < Formula
+  clone = ENV.fetch("HOMEBREW_LINERATE_CLONE", Dir.pwd)
   desc "Measures a network path and names what limits it"
-  homepage "file://#{File.expand_path("../..", __dir__)}/README.md"
+  homepage "file://#{clone}/README.md"
   license any_of: ["MIT", "Apache-2.0"]
-  head "file://#{File.expand_path("../..", __dir__)}", using: :git
+  head "file://#{clone}", using: :git
 
   depends_on "rust" => :build
   depends_on :linux

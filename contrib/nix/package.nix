@@ -13,7 +13,11 @@ rustPlatform.buildRustPackage {
   pname = "linerate";
   inherit (workspace) version;
 
-  src = lib.cleanSource ../..;
+  # What git has, and not what was built.
+  src = lib.fileset.toSource {
+    root = ../..;
+    fileset = lib.fileset.gitTracked ../..;
+  };
   cargoLock.lockFile = ../../Cargo.lock;
   cargoBuildFlags = [
     "--package"

@@ -81,10 +81,20 @@ class Record:
 
     @classmethod
     def load(cls, path: "Union[str, os.PathLike[str]]") -> "Record":
-        """The first record of a file of ``linerate test --json``, or of ``save``."""
+        """The first record of a file of ``linerate test --json``, or of ``save``. Raises a
+        ``UsageError`` if it has none."""
         with open(path, encoding="utf-8") as file:
-            data = json.load(file)
-        return cls(data["records"][0] if "records" in data else data)
+            try:
+                data = json.load(file)
+                record = data["records"][0] if "records" in data else data
+                if "plan" not in record:
+                    raise LookupError("plan")
+            except (ValueError, LookupError, TypeError):
+                # That module imports this one.
+                from ._errors import UsageError
+
+                raise UsageError(f"{path} has no record of linerate", "usage", 2) from None
+        return cls(record)
 
     def save(self, path: "Union[str, os.PathLike[str]]") -> None:
         """Writes the record to a file that ``linerate explain`` reads."""

@@ -36,7 +36,7 @@ def test(
     way = "--bidir" if bidirectional else "--receive" if reverse else "--send"
     words = ["--udp" if udp else "--tcp", way]
     words += _worded("--port", port) + _worded("--rate", rate) + _worded("--streams", streams)
-    words += [] if seconds is None else ["--time", f"{seconds}s"]
+    words += _time(seconds)
     records = _run(host, [*words, *options], program)
     if not records:
         raise error(1, "the run left no record")
@@ -52,11 +52,20 @@ setattr(test, "__test__", False)
 
 
 def rows(
-    host: str, *, options: Sequence[str] = (), program: Optional[str] = None
+    host: str,
+    *,
+    port: Optional[int] = None,
+    seconds: Optional[float] = None,
+    options: Sequence[str] = (),
+    program: Optional[str] = None,
 ) -> Sequence[Record]:
     """The tests of ``linerate test HOST``: TCP and UDP, to it and from it. Raises a
     ``LinerateError``."""
-    return _run(host, list(options), program)
+    return _run(host, [*_worded("--port", port), *_time(seconds), *options], program)
+
+
+def _time(seconds: Optional[float]) -> list[str]:
+    return [] if seconds is None else ["--time", f"{seconds}s"]
 
 
 def _worded(name: str, value: Optional[Union[int, str]]) -> list[str]:

@@ -58,6 +58,10 @@ def test_a_record_is_kept_and_read(port: int, tmp_path: pathlib.Path) -> None:
         [linerate.program(), "explain", str(path)], capture_output=True, check=True, text=True
     )
     assert "TCP send" in explained.stdout
+    for text in ["no JSON", "[]", '{"records": []}', '{"schema": 1}']:
+        path.write_text(text)
+        with pytest.raises(linerate.UsageError, match="no record"):
+            linerate.Record.load(path)
 
 
 def test_errors_are_exceptions_by_exit_code(port: int) -> None:

@@ -71,7 +71,8 @@ fn control_file(linerate: &Linerate<'_>, kibibytes: usize) -> String {
          Maintainer: {}\n\
          Installed-Size: {kibibytes}\n\
          Depends: passwd\n\
-         Suggests: ethtool, iproute2\n\
+         Recommends: iproute2\n\
+         Suggests: ethtool\n\
          Section: net\n\
          Priority: optional\n\
          Description: measures a network path and names what limits it\n \

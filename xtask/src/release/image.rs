@@ -51,6 +51,8 @@ fn manifest(linerate: &Linerate<'_>, folder: &Path, layout: &Path) -> Result<Val
             "User": "65534:65534",
             "ExposedPorts": { "5201/tcp": {}, "5201/udp": {} },
             "Entrypoint": ["/linerate"],
+            // There is no home for a history.
+            "Env": ["LINERATE_NO_STORE=1"],
             "Cmd": ["serve"],
             "StopSignal": "SIGTERM",
             "Labels": labels(),

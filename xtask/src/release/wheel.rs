@@ -117,6 +117,10 @@ fn metadata(package: &Path, licences: &[(&str, String)]) -> Result<Vec<u8>> {
         let value = project.get(name).and_then(toml::Value::as_str);
         value.with_context(|| format!("pyproject.toml lacks {name}"))
     };
+    let words = |name: &str| {
+        let words = project.get(name).and_then(toml::Value::as_array);
+        words.into_iter().flatten().filter_map(toml::Value::as_str)
+    };
     let mut lines = vec![
         "Metadata-Version: 2.4".to_owned(),
         format!("Name: {}", text("name")?),
@@ -125,13 +129,12 @@ fn metadata(package: &Path, licences: &[(&str, String)]) -> Result<Vec<u8>> {
         format!("Requires-Python: {}", text("requires-python")?),
         "License-Expression: MIT OR Apache-2.0".to_owned(),
         "Description-Content-Type: text/markdown".to_owned(),
+        format!("Keywords: {}", words("keywords").collect::<Vec<_>>().join(",")),
         "Provides-Extra: pandas".to_owned(),
         "Requires-Dist: pandas; extra == \"pandas\"".to_owned(),
     ];
     lines.extend(licences.iter().map(|(name, _)| format!("License-File: {name}")));
-    let classifiers = project.get("classifiers").and_then(toml::Value::as_array);
-    let classifiers = classifiers.into_iter().flatten().filter_map(toml::Value::as_str);
-    lines.extend(classifiers.map(|classifier| format!("Classifier: {classifier}")));
+    lines.extend(words("classifiers").map(|classifier| format!("Classifier: {classifier}")));
     Ok(format!("{}\n\n{}", lines.join("\n"), read("README.md")?).into_bytes())
 }
 
