@@ -370,7 +370,7 @@ pub(crate) enum Command {
     #[cfg(feature = "calc")]
     Calc(CalcFlags),
     /// Do what iperf 2 would do with these arguments, in its words
-    #[command(disable_help_flag = true, disable_version_flag = true)]
+    #[command(disable_help_flag = true, disable_version_flag = true, after_help = IPERF_EXAMPLES)]
     Iperf {
         /// iperf's own arguments; see iperf --help
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
@@ -428,6 +428,12 @@ const LONG_VERSION: &str = concat!(
     "\nfeatures: ",
     env!("LINERATE_FEATURES"),
 );
+
+const IPERF_EXAMPLES: &str = "\
+Examples:
+  linerate iperf -s
+  linerate iperf -c 10.0.0.2 -t 5 -P 2
+  linerate iperf -c 10.0.0.2 -u -b 10M";
 
 #[cfg(feature = "manual")]
 const COMPLETIONS: &str = "\

@@ -6,7 +6,7 @@ use anyhow::bail;
 use measurement::RecordSet;
 
 /// How a run is kept: not at all.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) enum Keeping {}
 
 /// Keeps nothing.

@@ -183,3 +183,16 @@ fn forged_flows_make_room_for_one_that_sends() {
     assert_eq!(good.code, Some(0), "{good:?}");
     good.assert_prints(&["Server Report"]);
 }
+
+#[test]
+fn a_client_that_sends_a_header_alone_holds_nobody_up() {
+    let port = free_port();
+    let words = format!("iperf3 -s -1 -B 127.0.0.1 -p {port}");
+    let server = Running::start_listening(linerate(&words), port);
+    let mut silent = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    silent.write_all(&b"0123456789".repeat(6)).expect("it is sent");
+    let started = std::time::Instant::now();
+    // One client, and as none came that was served, it ends.
+    assert_eq!(server.finish().code, Some(0));
+    assert!(started.elapsed() > Duration::from_secs(8), "{:?}", started.elapsed());
+}

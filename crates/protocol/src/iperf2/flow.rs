@@ -18,6 +18,8 @@ pub struct Flow {
     bytes: u64,
     received: u64,
     highest: u64,
+    /// Whether the first number is 0, and not 1.
+    has_zero: bool,
     reordered: u64,
     transit: Option<i128>,
     jitter_nanos: u64,
@@ -55,6 +57,7 @@ impl Flow {
             bytes: 0,
             received: 0,
             highest: 0,
+            has_zero: false,
             reordered: 0,
             transit: None,
             jitter_nanos: 0,
@@ -91,6 +94,7 @@ impl Flow {
         let sequence = datagram.sequence.unsigned_abs();
         self.bytes = self.bytes.saturating_add(length);
         self.received += 1;
+        self.has_zero |= sequence == 0;
         self.last = now;
         self.reordered += u64::from(sequence < self.highest);
         self.highest = self.highest.max(sequence);
@@ -124,12 +128,13 @@ impl Flow {
 
     /// What has come so far, or in all once the flow has ended.
     pub fn report(&self) -> ServerReport {
+        let datagrams = self.highest.saturating_add(self.has_zero.into());
         self.ended.unwrap_or(ServerReport {
             bytes: self.bytes,
             span: self.last.since(self.began),
-            lost: self.highest.saturating_sub(self.received),
+            lost: datagrams.saturating_sub(self.received),
             reordered: self.reordered,
-            datagrams: self.highest,
+            datagrams,
             jitter: Duration::from_nanos(self.jitter_nanos),
             transit: self.transits.as_ref().map(Transits::read),
         })
@@ -208,6 +213,17 @@ mod tests {
         let FlowEvent::Answer(bytes) = answer else { panic!("no answer: {answer:?}") };
         assert_eq!(bytes.len(), 128);
         assert_eq!(flow.handle(&datagram(-7, 40), at(900)), FlowEvent::Answer(bytes));
+    }
+
+    #[test]
+    fn numbers_of_old_clients_begin_with_zero() {
+        let mut flow = Flow::begin(&datagram(0, 0), at(0), Duration::ZERO).expect("a flow");
+        for sequence in [0, 1, 3] {
+            flow.handle(&datagram(sequence, 0), at(1));
+        }
+        _ = flow.handle(&datagram(-5, 0), at(2));
+        let report = flow.report();
+        assert_eq!((report.datagrams, report.lost), (5, 2));
     }
 
     #[test]

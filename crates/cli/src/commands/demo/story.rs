@@ -110,6 +110,9 @@ fn apply(hosts: &Routed, command: &str) -> Result<(), String> {
     let program = words.next().unwrap_or_default();
     let mut run: Command = hosts.near.command(program);
     match run.args(words).output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(format!("there is no {program} on this host; its package is iproute2"))
+        }
         Err(error) => Err(format!("{program}: {}", session::reason(&error))),
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),

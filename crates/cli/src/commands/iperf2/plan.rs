@@ -1,7 +1,7 @@
 //! From arguments to what is to be done.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use measurement::plan::{IPERF3_STREAMS, PlanDraft};
@@ -21,8 +21,9 @@ use crate::flags::iperf3_values::split_device;
 /// A sentence that says which argument is wrong, and why.
 pub(super) fn request(arguments: &Arguments) -> Result<Request, String> {
     let (bind, client_port, device) = bind(arguments)?;
+    let (host, zone) = host(&arguments.host);
     Ok(Request {
-        host: arguments.host.clone(),
+        host: host.to_owned(),
         port: arguments.port,
         family: family(arguments),
         bind,
@@ -33,11 +34,23 @@ pub(super) fn request(arguments: &Arguments) -> Result<Request, String> {
         plan: plan(arguments)?,
         options: ClientOptions {
             watching: Watching::Nothing,
-            device,
+            device: device.or_else(|| zone.map(str::to_owned)),
             client_port,
             ..ClientOptions::default()
         },
     })
+}
+
+/// The server, and the interface behind `%` of a multicast group whose address has no zone
+/// (RFC 4007, section 11: those of a wider scope than a link).
+fn host(host: &str) -> (&str, Option<&str>) {
+    let (address, device) = split_device(host);
+    let has_zone = |ip: Ipv6Addr| ip.segments()[0] & 0xf <= 2;
+    match address.parse() {
+        Ok(IpAddr::V4(ip)) if ip.is_multicast() => (address, device),
+        Ok(IpAddr::V6(ip)) if ip.is_multicast() && !has_zone(ip) => (address, device),
+        _ => (host, None),
+    }
 }
 
 /// Address, port and interface.

@@ -275,8 +275,9 @@ fn describe_neighbours(shared: &[Neighbour]) -> String {
     let others = if tests == 1 { "1 other test" } else { &format!("{tests} other tests") };
     let named: Vec<_> = moving().filter_map(|neighbour| neighbour.address).collect();
     let first: Vec<_> = named.iter().take(MOST_NAMED).map(ToString::to_string).collect();
-    let more = if named.len() > first.len() { " and more" } else { "" };
-    format!(" (beside {others} of {}{more}, which moved {bytes})", first.join(", "))
+    let first = if first.is_empty() { "other clients".to_owned() } else { first.join(", ") };
+    let more = if named.len() > MOST_NAMED { " and more" } else { "" };
+    format!(" (beside {others} of {first}{more}, which moved {bytes})")
 }
 
 /// Writes lines; the lines on clients that are not served are limited in rate.

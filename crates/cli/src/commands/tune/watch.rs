@@ -2,7 +2,6 @@
 //! when it is not: a change may have cut the connection.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use campaign::{Event, Monitor};
 use linux::clock;
+use portable_atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::host_tuner::Session;
 

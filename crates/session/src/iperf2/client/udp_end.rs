@@ -126,5 +126,5 @@ const MOST_RECEIVED: usize = 2_048;
 const TRIES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(250);
 /// To a multicast group.
-const TRIES_TO_GROUP: usize = 3;
+const TRIES_TO_GROUP: usize = 1;
 const PAUSE_TO_GROUP: Duration = Duration::from_millis(20);

@@ -11,6 +11,7 @@ use measurement::outcome::Ending;
 use measurement::{StreamCounters, Timestamp};
 use protocol::iperf2::{Bounce, Opening};
 
+use super::group::FIRST;
 use super::{LOOK, failed};
 use crate::clock::Clock;
 
@@ -69,12 +70,15 @@ impl Requests<'_> {
     /// Fills `room`; a request `is_begun` if bytes of it were read before.
     fn receive(&mut self, room: &mut [u8], is_begun: bool) -> Result<(), Ending> {
         let (mut filled, began) = (0, self.clock.now());
+        let patience = if is_begun { self.patience.min(FIRST) } else { self.patience };
         while filled < room.len() {
             match (&mut &*self.socket).read(&mut room[filled..]) {
                 Ok(0) if filled == 0 && !is_begun => return Err(Ending::Completed),
                 Ok(0) => return Err(failed("the last request is not whole")),
                 Ok(length) => filled += length,
-                Err(error) => self.go_on(&error, began, "nothing was received for long")?,
+                Err(error) => {
+                    self.go_on(&error, (began, patience), "nothing was received for long")?;
+                }
             }
         }
         self.look()
@@ -94,11 +98,11 @@ impl Requests<'_> {
     }
 
     fn send(&mut self, answer: &[u8]) -> Result<(), Ending> {
-        let (mut sent, began) = (0, self.clock.now());
+        let (mut sent, since) = (0, (self.clock.now(), self.patience));
         while sent < answer.len() {
             match (&mut &*self.socket).write(&answer[sent..]) {
                 Ok(length) => sent += length,
-                Err(error) => self.go_on(&error, began, "the client takes nothing")?,
+                Err(error) => self.go_on(&error, since, "the client takes nothing")?,
             }
         }
         Ok(())
@@ -108,12 +112,12 @@ impl Requests<'_> {
     fn go_on(
         &mut self,
         error: &std::io::Error,
-        began: Timestamp,
+        (began, patience): (Timestamp, Duration),
         complaint: &str,
     ) -> Result<(), Ending> {
         match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::Interrupted => {
-                if self.clock.now().since(began) > self.patience {
+                if self.clock.now().since(began) > patience {
                     return Err(failed(complaint));
                 }
                 self.look()

@@ -11,17 +11,19 @@ use std::time::Duration;
 use dataplane::Counters;
 use measurement::outcome::{DatagramLedger, Ending, Throughput};
 use measurement::plan::PlanDraft;
-use measurement::{Direction, End, Peer, StreamCounters, Timestamp, Transport};
-use portable_atomic::Ordering::Relaxed;
+use measurement::{Direction, End, Peer, StreamCounters, TestPlan, Timestamp, Transport};
+use portable_atomic::{AtomicUsize, Ordering::Relaxed};
 use protocol::iperf2::{Flow, FlowEvent};
 
 use super::SOFTWARE;
 use super::closing::{Over, UDP_BLOCK, stream};
 use crate::iperf3::server::context::{ServerContext, canonical};
 use crate::server::access::AccessList;
+use crate::server::concurrent_tests::Presence;
 use crate::server::limits::Watch;
 use crate::server::log::Log;
 use crate::server::metrics::Refusal;
+use crate::server::status::StatusLine;
 use crate::server::stay::Stay;
 
 /// Flows by the addresses of their clients.
@@ -40,6 +42,8 @@ pub(in super::super) struct Flows {
     peers: Peers,
     access: AccessList,
     is_open: bool,
+    /// Threads of flows, of those too that have lost their places.
+    threads: Arc<AtomicUsize>,
     server: ServerContext,
     log: Arc<dyn Log>,
 }
@@ -47,6 +51,7 @@ pub(in super::super) struct Flows {
 /// One flow's place among them, given up when dropped.
 pub(in super::super) struct Place {
     peers: Peers,
+    threads: Arc<AtomicUsize>,
     source: SocketAddr,
     early: Receiver<Vec<u8>>,
     stay: Arc<Stay>,
@@ -60,7 +65,8 @@ impl Flows {
         log: Arc<dyn Log>,
     ) -> Self {
         let is_open = !has_key && server.options.gate.is_none() && server.rates.is_unlimited();
-        Self { peers: Arc::default(), access, is_open, server: server.clone(), log }
+        let (peers, threads) = (Arc::default(), Arc::default());
+        Self { peers, access, is_open, threads, server: server.clone(), log }
     }
 
     /// Begins a flow at its first datagram; none: it is none, or there is no place for it.
@@ -69,7 +75,8 @@ impl Flows {
         datagram: &[u8],
         source: SocketAddr,
     ) -> Option<(Flow, Place)> {
-        if !self.is_open || !self.access.admits(source.ip()) {
+        let has_thread = self.threads.load(Relaxed) < MOST_THREADS;
+        if !self.is_open || !has_thread || !self.access.admits(source.ip()) {
             return None;
         }
         let now = self.server.clock.now();
@@ -81,7 +88,9 @@ impl Flows {
         stay.be_busy_until(now.after(PATIENCE_AT_FIRST));
         seats.insert(source, Seat { early: Some(sender), stay: Arc::clone(&stay) });
         drop(seats);
-        Some((flow, Place { peers: Arc::clone(&self.peers), source, early, stay }))
+        self.threads.fetch_add(1, Relaxed);
+        let (peers, threads) = (Arc::clone(&self.peers), Arc::clone(&self.threads));
+        Some((flow, Place { peers, threads, source, early, stay }))
     }
 
     /// Whether there is none.
@@ -109,8 +118,9 @@ impl Flows {
     ) {
         let (server, log, first) = (self.server.clone(), Arc::clone(&self.log), first.to_vec());
         let work = move || {
-            let run = Run { flow, socket, place, server: &server };
-            run.receive(&first, &*log);
+            if let Some(run) = Run::new(flow, socket, place, &server) {
+                run.receive(&first, &*log);
+            }
         };
         let thread = std::thread::Builder::new().name("session".to_owned());
         // Without a thread there is no flow; the client's next datagram is the next attempt.
@@ -159,6 +169,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        self.threads.fetch_sub(1, Relaxed);
         let mut seats = lock(&self.peers);
         if seats.get(&self.source).is_some_and(|seat| self.is_of(seat)) {
             seats.remove(&self.source);
@@ -176,31 +187,46 @@ struct Run<'a> {
     socket: UdpSocket,
     place: Place,
     server: &'a ServerContext,
+    peer: Peer,
+    plan: TestPlan,
+    counters: Arc<Counters>,
+    /// Its place among the tests that run; none: the address may be forged.
+    known: Option<(Presence, StatusLine)>,
 }
 
-impl Run<'_> {
-    fn receive(mut self, first: &[u8], log: &dyn Log) {
-        let source = canonical(self.place.source);
-        let local_address = canonical(self.socket.local_addr().unwrap_or(source));
+impl<'a> Run<'a> {
+    fn new(flow: Flow, socket: UdpSocket, place: Place, server: &'a ServerContext) -> Option<Self> {
+        let source = canonical(place.source);
+        let local_address = canonical(socket.local_addr().unwrap_or(source));
         let peer = Peer { software: SOFTWARE.to_owned(), address: source, local_address };
         let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
         draft.end = End::Open;
-        let Ok(plan) = draft.check() else { return };
-        let counters = Arc::new(Counters::default());
-        let server = self.server;
-        let presence = server.concurrent.enter(source.ip(), vec![Arc::clone(&counters)]);
-        let status = server.status.enter(&peer, &plan);
-        let began = server.clock.now();
-        status.runs(began, None, vec![Arc::clone(&counters)]);
-        server.metrics.running.fetch_add(1, Relaxed);
-        let ending = self.count(first, &counters);
-        let shared = presence.shared();
-        drop((presence, status));
-        if !self.place.stay.is_proven() && self.place.is_taken() {
+        let plan = draft.check().ok()?;
+        let counters = Arc::default();
+        Some(Self { flow, socket, place, server, peer, plan, counters, known: None })
+    }
+
+    /// Lets others know of it.
+    fn introduce(&mut self) -> &(Presence, StatusLine) {
+        let (server, counters) = (self.server, &self.counters);
+        self.known.get_or_insert_with(|| {
+            let ip = self.peer.address.ip();
+            let presence = server.concurrent.enter(ip, vec![Arc::clone(counters)]);
+            let status = server.status.enter(&self.peer, &self.plan);
+            status.runs(server.clock.now(), None, vec![Arc::clone(counters)]);
+            server.metrics.running.fetch_add(1, Relaxed);
+            (presence, status)
+        })
+    }
+
+    fn receive(mut self, first: &[u8], log: &dyn Log) {
+        let ending = self.count(first);
+        if self.known.is_none() && self.place.is_taken() {
             // Of a flood of them nobody wants to read.
-            server.metrics.running.fetch_sub(1, Relaxed);
             return;
         }
+        let shared = self.introduce().0.shared();
+        self.known = None;
         let report = self.flow.report();
         let ledger = DatagramLedger {
             sent: report.datagrams,
@@ -213,10 +239,10 @@ impl Run<'_> {
             late: None,
         };
         let over = Over {
-            streams: vec![stream(&peer, 1, Transport::Udp)],
+            streams: vec![stream(&self.peer, 1, Transport::Udp)],
             carried: Vec::new(),
-            peer,
-            plan,
+            peer: self.peer.clone(),
+            plan: self.plan.clone(),
             ending,
             refusal: None,
             delivered: Throughput::over(report.bytes, report.span),
@@ -224,15 +250,15 @@ impl Run<'_> {
             datagrams: Some((ledger, report.jitter.as_secs_f64())),
             shared,
         };
-        over.report(server, log);
+        over.report(self.server, log);
         self.repeat();
-        let registry = Arc::clone(&server.registry);
+        let registry = Arc::clone(&self.server.registry);
         drop(self);
         registry.note_stream();
     }
 
     /// Counts until the client ends the flow or is silent.
-    fn count(&mut self, first: &[u8], counters: &Counters) -> Ending {
+    fn count(&mut self, first: &[u8]) -> Ending {
         if let Err(error) = linux::set_call_timeout(&self.socket, LOOK) {
             return Ending::Failed { error: error.to_string() };
         }
@@ -241,7 +267,7 @@ impl Run<'_> {
         let mut room = vec![0; usize::try_from(UDP_BLOCK).unwrap_or(usize::MAX)];
         let began = clock.now();
         let mut looked = began;
-        self.take(first, began, counters);
+        self.take(first, began);
         let mut is_group = self.is_group();
         if is_group {
             // What was under way then comes to the listener, to this socket, or to both.
@@ -251,7 +277,7 @@ impl Run<'_> {
         std::thread::sleep(if is_group { EARLY_OF_GROUP } else { EARLY });
         loop {
             while let Ok(early) = self.place.early.try_recv() {
-                self.take(&early, clock.now(), counters);
+                self.take(&early, clock.now());
             }
             if is_group && clock.now().since(began) > TOGETHER {
                 is_group = false;
@@ -265,7 +291,7 @@ impl Run<'_> {
                 Ok(length) => {
                     let now = clock.now();
                     let length = length.min(room.len());
-                    self.take(&room[..length], now, counters);
+                    self.take(&room[..length], now);
                     now
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => clock.now(),
@@ -282,20 +308,14 @@ impl Run<'_> {
                     return Ending::Failed { error: Refusal::Displaced.to_string() };
                 }
             }
-            if let Some(ending) = self.must_end(&mut watch, began, now, counters) {
+            if let Some(ending) = self.must_end(&mut watch, began, now) {
                 return ending;
             }
         }
     }
 
     /// Why the server ends it now, if it does.
-    fn must_end(
-        &self,
-        watch: &mut Watch,
-        began: Timestamp,
-        now: Timestamp,
-        counters: &Counters,
-    ) -> Option<Ending> {
+    fn must_end(&self, watch: &mut Watch, began: Timestamp, now: Timestamp) -> Option<Ending> {
         if self.server.options.ends_after.is_some_and(|time| now.since(began) >= time) {
             return Some(Ending::Completed);
         }
@@ -305,12 +325,12 @@ impl Run<'_> {
         if self.server.metrics.is_stopping() {
             return Some(Ending::Interrupted);
         }
-        let excess = watch.excess(now, Duration::ZERO, || counters.bytes())?;
+        let excess = watch.excess(now, Duration::ZERO, || self.counters.bytes())?;
         self.server.metrics.refuse(excess.why);
         Some(Ending::Failed { error: excess.words })
     }
 
-    fn take(&mut self, datagram: &[u8], now: Timestamp, counters: &Counters) {
+    fn take(&mut self, datagram: &[u8], now: Timestamp) {
         if let FlowEvent::Answer(answer) = self.flow.handle(datagram, now) {
             self.say(&answer);
             return;
@@ -323,14 +343,17 @@ impl Run<'_> {
             last: now,
             ..StreamCounters::default()
         };
-        counters.publish(&counted);
+        self.counters.publish(&counted);
+        if self.known.is_none() && self.place.stay.is_proven() {
+            self.introduce();
+        }
     }
 
     /// Answers again while the client has not heard.
     fn repeat(&mut self) {
         let until = self.server.clock.now().after(LINGER);
         let mut room = [0; 2_048];
-        while self.flow.has_ended() && self.server.clock.now() < until {
+        while self.flow.has_ended() && self.server.clock.now() < until && !self.place.is_taken() {
             let Ok(length) = linux::message::receive_datagram(&self.socket, &mut room) else {
                 continue;
             };
@@ -357,6 +380,8 @@ impl Run<'_> {
 /// Flows at one time, of all clients and of one address.
 const MOST: usize = 256;
 const MOST_OF_ONE: usize = 64;
+/// Threads of these, and of those that have not noticed yet that their places are taken.
+const MOST_THREADS: usize = MOST + 64;
 /// Datagrams of a flow that come before it has a socket, and how long they may take.
 const MOST_EARLY: usize = 1_024;
 const EARLY: Duration = Duration::from_millis(1);

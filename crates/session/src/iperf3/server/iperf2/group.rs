@@ -326,7 +326,10 @@ impl Group {
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
                 {
                     now = clock.now();
-                    if now.since(counted.last) > server.options.receive_timeout {
+                    let is_begun = counted.bytes >= BEGUN_BYTES;
+                    let patience = server.options.receive_timeout;
+                    let patience = if is_begun { patience } else { patience.min(FIRST) };
+                    if now.since(counted.last) > patience {
                         return Ending::Failed {
                             error: "nothing was received for long".to_owned(),
                         };
@@ -428,6 +431,10 @@ fn worse(first: Ending, second: impl FnOnce() -> Ending) -> Ending {
 /// Within which a client sends its header.
 const HEADER_TIME: Duration = Duration::from_secs(5);
 const CONNECT_TIME: Duration = Duration::from_secs(5);
+/// Bytes of a client of which payload has come, beside a header.
+const BEGUN_BYTES: u64 = 1_024;
+/// Within which payload follows a header.
+pub(super) const FIRST: Duration = Duration::from_secs(10);
 /// Within which the connections of one test come.
 const TOGETHER: Duration = Duration::from_secs(5);
 /// Over which the rate of a test is averaged.
