@@ -11,8 +11,7 @@ use measurement::outcome::Ending;
 use measurement::{StreamCounters, Timestamp};
 use protocol::iperf2::{Bounce, Opening};
 
-use super::group::FIRST;
-use super::{LOOK, failed};
+use super::{FIRST, LOOK, failed};
 use crate::clock::Clock;
 
 /// A connection with requests.

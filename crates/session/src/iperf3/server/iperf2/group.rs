@@ -18,7 +18,7 @@ use protocol::iperf2::{Asks, Back, BackWay, Bounce};
 
 use super::closing::{Over, TCP_BLOCK, stream};
 use super::sending::Sending;
-use super::{LOOK, SOFTWARE, answering};
+use super::{FIRST, LOOK, SOFTWARE, answering};
 use crate::iperf3::server::context::{ServerContext, canonical};
 use crate::iperf3::server::registry::{Ticket, Verdict};
 use crate::server::concurrent_tests::Presence;
@@ -433,8 +433,6 @@ const HEADER_TIME: Duration = Duration::from_secs(5);
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// Bytes of a client of which payload has come, beside a header.
 const BEGUN_BYTES: u64 = 1_024;
-/// Within which payload follows a header.
-pub(super) const FIRST: Duration = Duration::from_secs(10);
 /// Within which the connections of one test come.
 const TOGETHER: Duration = Duration::from_secs(5);
 /// Over which the rate of a test is averaged.
