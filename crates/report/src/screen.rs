@@ -144,6 +144,11 @@ impl Screen {
         blocks.into_iter().flat_map(|block| block.lines).collect()
     }
 
+    /// Why the results are to be doubted, in lines: the gravest reason.
+    pub fn doubt(&self, records: &RecordSet) -> Vec<String> {
+        doubts::lines(&numbered(&records.records), 1, self.width)
+    }
+
     /// A line of a story: a label, and a text beside it.
     pub fn line(&self, label: &str, text: &str) -> Vec<String> {
         labelled(label, Emphasis::Strong, text, self.width)

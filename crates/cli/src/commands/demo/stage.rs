@@ -81,7 +81,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The head line once, then the rows and what limits them.
+    /// The head line once, then the rows, what limits them, and why to doubt them.
     fn show(&self, records: &RecordSet, plans: &[TestPlan]) {
         let Some(first) = records.records.first() else { return };
         let unit = UnitFormat::Adaptive;
@@ -101,6 +101,7 @@ impl<'a> Stage<'a> {
         }
         lines.extend(records.records.iter().flat_map(|record| screen.row(record, "")));
         lines.extend(screen.limits(records));
+        lines.extend(screen.doubt(records));
         self.say(&lines.join("\n"));
     }
 
