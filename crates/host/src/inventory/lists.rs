@@ -1,6 +1,5 @@
 //! Parses the two forms in which the kernel writes sets of CPUs, lists and masks (cpuset(7)).
 
-use measurement::Order;
 use measurement::host::MOST_CPU;
 
 /// Parses CPUs in the list format of cpuset(7): `0,2-3`. Malformed parts are left out. The
@@ -13,7 +12,7 @@ pub fn list(text: &str) -> Vec<u32> {
     };
     let mut cpus: Vec<u32> = text.split(',').filter_map(range).flatten().take(MOST).collect();
     // In place: a list may be long, and comes from a captured host.
-    cpus.order();
+    cpus.sort_unstable();
     cpus.dedup();
     cpus
 }
