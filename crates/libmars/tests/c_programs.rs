@@ -236,8 +236,8 @@ fn link(program: &str, build: Build, source: &Path, object: Option<PathBuf>) -> 
     to
 }
 
-/// What tells the linker to take the sanitizer's runtime of the Rust compiler, which calls more
-/// functions than that of older C compilers has.
+/// Argument of the linker for ThreadSanitizer's runtime of the Rust compiler: code of that compiler
+/// calls functions that the runtimes of older C compilers lack.
 fn runtime_of_tsan() -> String {
     let sysroot = Command::new("rustc").args(["+nightly", "--print", "sysroot"]).output();
     let sysroot = String::from_utf8(sysroot.expect("it runs").stdout).expect("a path");

@@ -43,7 +43,7 @@ pub(crate) struct Core {
     pub(crate) stays: bool,
     /// The wait that it began in this turn, or an earlier one whose message is on its way.
     pub(crate) armed: Option<Token>,
-    /// What the task that has just suspended itself waits for.
+    /// Wait of the task that has just suspended itself.
     #[cfg(feature = "tasks")]
     pub(crate) wait: Wait,
     /// The workloads that it spawned in this turn.

@@ -23,7 +23,7 @@ pub(super) fn run(workspace: &Workspace, span: Duration) -> Result<bool> {
         say("ThreadSanitizer: not run, since `rustup +nightly component add rust-src` was not");
         return Ok(false);
     }
-    let race = ["--package", "linerate-fiber", "--test", "race", "--", "--ignored", "--nocapture"];
+    let race = ["--package", "linerate-fiber", "--test", "race", "--", "--nocapture"];
     let found = tests(workspace, &race, span).output().context("cargo")?;
     let said = String::from_utf8_lossy(&found.stderr);
     ensure!(said.contains("ThreadSanitizer: data race"), "a race is not found: {said}");
@@ -50,6 +50,6 @@ fn tests(workspace: &Workspace, words: &[&str], span: Duration) -> Command {
 /// A function that another stack suspends does not end where it began: its begin and end are not
 /// noted, so that a finding tells no callers.
 const FLAGS: &str = "-Zsanitizer=thread --cfg tsan -Cllvm-args=-tsan-instrument-func-entry-exit=0";
-/// Those that judge no time.
+/// Tests of the runtime that judge no time.
 const TESTS: [&str; 7] =
     ["tasks", "objects", "waits", "endings", "programs", "local_store", "generated"];

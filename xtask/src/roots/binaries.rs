@@ -1,4 +1,4 @@
-//! What runs programs of other architectures in systems of these: the kernel starts qemu for them
+//! Registration of qemu with the kernel, which starts it for programs of other architectures
 //! (binfmt_misc, Documentation/admin-guide/binfmt-misc.rst of the kernel).
 
 use std::path::Path;

@@ -42,7 +42,7 @@ pub(super) struct Arguments {
     pub(super) rate: Option<BitRate>,
     pub(super) length: Option<ByteSize>,
     pub(super) interval: Duration,
-    /// None: those of the default.
+    /// Streams of a client [default: 1], or after how many a server ends [default: it does not].
     pub(super) parallel: Option<u32>,
     pub(super) bind: Option<String>,
     pub(super) ipv6: bool,

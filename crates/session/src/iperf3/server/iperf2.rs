@@ -13,7 +13,7 @@ pub(super) use group::{Connection, Group, Kind};
 
 /// How often it is looked whether a test may go on.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
-/// Within which payload follows the header of a client.
+/// Longest time from the header of a client to its payload.
 const FIRST: std::time::Duration = std::time::Duration::from_secs(10);
 /// How clients are called, of which there are many versions that do not tell theirs.
 const SOFTWARE: &str = "iperf2";

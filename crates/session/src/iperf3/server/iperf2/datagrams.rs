@@ -30,7 +30,7 @@ use crate::server::stay::Stay;
 type Peers = Arc<Mutex<Seats>>;
 type Seats = HashMap<SocketAddr, Seat>;
 
-/// What the acceptor knows of a flow.
+/// One flow as the acceptor knows it.
 struct Seat {
     /// The way for datagrams that came to the listener; none: they are dropped.
     early: Option<SyncSender<Vec<u8>>>,
@@ -222,7 +222,7 @@ impl<'a> Run<'a> {
     fn receive(mut self, first: &[u8], log: &dyn Log) {
         let ending = self.count(first);
         if self.known.is_none() && self.place.is_taken() {
-            // Of a flood of them nobody wants to read.
+            // A flood of such lines would hide the others in the log.
             return;
         }
         let shared = self.introduce().0.shared();
@@ -380,7 +380,7 @@ impl<'a> Run<'a> {
 /// Flows at one time, of all clients and of one address.
 const MOST: usize = 256;
 const MOST_OF_ONE: usize = 64;
-/// Threads of these, and of those that have not noticed yet that their places are taken.
+/// Threads of flows at one time, of those too that have not noticed yet that their places are taken.
 const MOST_THREADS: usize = MOST + 64;
 /// Datagrams of a flow that come before it has a socket, and how long they may take.
 const MOST_EARLY: usize = 1_024;
@@ -394,7 +394,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// may come in forged names, and later.
 const PATIENCE_AT_FIRST: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(1);
-/// So many are the first.
+/// Datagrams of a flow that count as its first ones.
 const FIRST: u64 = 16;
 /// How long a client may send nothing.
 const SILENCE: Duration = Duration::from_secs(10);

@@ -59,7 +59,7 @@ pub(in super::super) struct Connection {
     pub(in super::super) asks: Asks,
 }
 
-/// What a client says of its test.
+/// Connections and direction of a test, as its client announces them with each connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Kind {
     pub(in super::super) connections: u32,
@@ -431,7 +431,7 @@ fn worse(first: Ending, second: impl FnOnce() -> Ending) -> Ending {
 /// Within which a client sends its header.
 const HEADER_TIME: Duration = Duration::from_secs(5);
 const CONNECT_TIME: Duration = Duration::from_secs(5);
-/// Bytes of a client of which payload has come, beside a header.
+/// Bytes from which on a client has sent payload, and not a header alone.
 const BEGUN_BYTES: u64 = 1_024;
 /// Within which the connections of one test come.
 const TOGETHER: Duration = Duration::from_secs(5);
