@@ -11,7 +11,9 @@ const ONE: Tag = Tag::new(0).expect("below 32");
 const OTHER: Tag = Tag::new(31).expect("below 32");
 
 fn context(mpus: usize, bytes: usize) -> Context {
-    let builder = Builder::new(mpus).tasks(TaskStacks::default()).local_store(bytes);
+    // A panic takes more of a stack where each access is checked.
+    let stacks = if cfg!(tsan) { TaskStacks::new(1 << 20) } else { TaskStacks::default() };
+    let builder = Builder::new(mpus).tasks(stacks).local_store(bytes);
     builder.start().expect("threads")
 }
 
