@@ -1,5 +1,6 @@
 //! Statistics of round trips: requesters write them, any thread reads them.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ pub struct RoundTripStatistics {
     sum: AtomicU64,
     lost: AtomicU64,
     unsent: AtomicU64,
+    /// Whether requesters over TCP connections that stay open send no more requests.
+    closed: AtomicBool,
     probes: ProbeLog,
 }
 
@@ -29,6 +32,7 @@ impl RoundTripStatistics {
             sum: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             unsent: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
             probes: ProbeLog::new(probes),
         }
     }
@@ -53,6 +57,17 @@ impl RoundTripStatistics {
         if count > 0 {
             self.unsent.fetch_add(count, Relaxed);
         }
+    }
+
+    /// Has requesters over TCP connections that stay open send no more requests; responses to
+    /// those under way still count. Returns whether it had been called before.
+    pub fn close(&self) -> bool {
+        self.closed.swap(true, Relaxed)
+    }
+
+    /// Whether no more requests are sent.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
     }
 
     /// Keeps one probe, if there is room.

@@ -88,7 +88,7 @@ impl TcpRequester {
     fn send(&mut self, now: Timestamp, scratch: &Scratch) -> io::Result<Step> {
         loop {
             if self.unsent == 0 {
-                if self.waiting.len() >= self.parameters.depth {
+                if self.waiting.len() >= self.parameters.depth || self.statistics.is_closed() {
                     return Ok(self.parameters.wait());
                 }
                 if let Some(due) = self.schedule.due(now) {

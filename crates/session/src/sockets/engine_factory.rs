@@ -130,6 +130,12 @@ impl EngineFactory {
         self.exchange.iter().for_each(Exchanging::begin);
     }
 
+    /// No more requests are sent over TCP connections that stay open. Returns whether it had been
+    /// called before.
+    pub(crate) fn close_exchange(&self) -> bool {
+        self.exchange.as_ref().is_none_or(Exchanging::close)
+    }
+
     /// How long answers took that this end asked for in `span`.
     pub(crate) fn round_trips(&self, span: Duration) -> Option<RoundTrips> {
         self.exchange.as_ref()?.round_trips(span)

@@ -81,6 +81,12 @@ impl Exchanging {
         self.statistics.begin();
     }
 
+    /// No more requests are sent over TCP connections that stay open. Returns whether it had been
+    /// called before.
+    pub(super) fn close(&self) -> bool {
+        self.statistics.close()
+    }
+
     /// How long responses took that this end asked for in `span`.
     pub(super) fn round_trips(&self, span: Duration) -> Option<RoundTrips> {
         self.asks.then(|| self.statistics.read(span))

@@ -12,6 +12,14 @@ impl Trial {
         self.spec.plan.exchange.is_some() && self.pool.senders_finished()
     }
 
+    /// Has no more requests sent over TCP connections that stay open. Returns, when it is called
+    /// again, whether every one that was sent has its response: at first a worker may not know yet.
+    pub(crate) fn conclude_exchange(&self) -> bool {
+        let workers_know = self.factory.close_exchange();
+        workers_know
+            && self.pool.read().all(|(_, _, counters)| counters.sequence <= counters.blocks)
+    }
+
     /// Why an amount that was asked will not move any more.
     pub(crate) fn breakdown(&self, now: Timestamp) -> Option<&'static str> {
         if !self.spec.plan.end.is_amount() {

@@ -133,18 +133,30 @@ impl Running {
         if trial.received_nothing_for(now) > patience {
             return Err(SessionError::NothingReceived { peer: self.server, patience });
         }
-        let time_is_up = self.time_is_up_at(around).is_some_and(|end| now >= end);
+        let end = self.time_is_up_at(around);
+        let is_unanswered = end.is_some_and(|end| self.awaits_responses(now, end, around));
+        let time_is_up = end.is_some_and(|end| now >= end);
         let failed =
             |why| Ending::Failed { error: format!("the test with {} failed: {why}", self.server) };
         if trial.is_left() && !time_is_up {
             return Ok(Some(failed("the server has closed the connection")));
         }
         // The sender of what this end receives ends its connections.
+        let time_is_up = time_is_up && !is_unanswered;
         if time_is_up || trial.has_moved_all(now) || trial.is_stuck() {
             let is_vain = around.request.plan.direction.receives() && trial.moved() == 0;
             return Ok(Some(if is_vain { failed(NOTHING) } else { Ending::Completed }));
         }
         Ok(trial.breakdown(now).map(failed))
+    }
+
+    /// Whether the test, which ends at `end`, has requests without responses: none is sent
+    /// shortly before, and both ends shall count the same ones.
+    fn awaits_responses(&self, now: Timestamp, end: Timestamp, around: &Around<'_>) -> bool {
+        let is_exchange = around.request.plan.exchange.is_some();
+        let is_near = now.after(LAST_REQUEST) >= end;
+        let is_late = now >= end.after(LAST_RESPONSE + around.options.hold);
+        is_exchange && is_near && !self.trial.conclude_exchange() && !is_late
     }
 
     /// Of a test in which the server sends, a while later: the server ends it.
@@ -163,7 +175,14 @@ impl Running {
         let receives = around.request.plan.direction.receives();
         let is_exchange = around.request.plan.exchange.is_some();
         let look = (receives || is_exchange || trial.awaits_the_last()).then(|| now.after(LOOK));
-        let due = [trial.next_tick(), self.time_is_up_at(around), look];
+        let end = self.time_is_up_at(around).map(|end| match end.since(now) {
+            Duration::ZERO => now.after(LAST_REQUEST),
+            left if is_exchange && left > LAST_REQUEST => {
+                now.after(left.saturating_sub(LAST_REQUEST))
+            }
+            _ => end,
+        });
+        let due = [trial.next_tick(), end, look];
         let until = due.into_iter().flatten().min().unwrap_or_else(|| now.after(LONGEST_WAIT));
         let progress = trial.progress();
         let mut watches: Vec<_> = progress.into_iter().map(PollFd::readable).collect();
@@ -217,6 +236,10 @@ const UDP_PAYLOAD: ByteSize = ByteSize::from_bytes(1_470);
 const UDP_PAYLOAD_V6: ByteSize = ByteSize::from_bytes(1_450);
 /// How much longer than asked a server may send.
 const SERVERS_TIME: Duration = Duration::from_secs(5);
+/// How long before the end no more requests are sent.
+const LAST_REQUEST: Duration = Duration::from_millis(1);
+/// How long after the end a response is waited for.
+const LAST_RESPONSE: Duration = Duration::from_secs(1);
 /// How often to look for what nothing reports.
 const LOOK: Duration = Duration::from_millis(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
