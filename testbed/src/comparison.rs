@@ -90,6 +90,15 @@ pub fn congestion(candidates: &[Candidate]) -> Result<String> {
 }
 
 impl Comparison {
+    /// Hosts whose connections have the congestion control of all.
+    fn topology(&self, path: Path) -> Result<Topology> {
+        let topology = Topology::create(path)?;
+        if let Some(name) = &self.congestion {
+            topology.set_congestion(name)?;
+        }
+        Ok(topology)
+    }
+
     fn test(&self, topology: &Topology, job: &Job, seconds: u32) -> Test {
         let test = Test::new(topology.address(), job.workload, End::Seconds(seconds));
         Test { congestion: self.congestion.clone(), ..test }
@@ -125,7 +134,7 @@ impl Benchmark for Comparison {
             return Ok(());
         }
         progress.note(format!("{job}: {} searches", candidate.name));
-        match self.search(candidate, &Topology::create(job.path)?, job) {
+        match self.search(candidate, &self.topology(job.path)?, job) {
             Ok(engines) => {
                 candidate.flags = format!("--engine {engines}");
                 entry.engines = Some(engines);
@@ -136,7 +145,7 @@ impl Benchmark for Comparison {
     }
 
     fn run(&self, candidate: &Candidate, job: &Job) -> Result<Result<Figures>> {
-        let topology = Topology::create(job.path)?;
+        let topology = self.topology(job.path)?;
         (self.run)(candidate, &topology, &self.test(&topology, job, self.seconds))
     }
 

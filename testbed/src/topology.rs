@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::net::Ipv4Addr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use lab::{Host, Impairment, Link, LinkSpec, Relayed, Routed, Shape};
 
@@ -60,6 +60,28 @@ impl Topology {
         without_loss_probes(topology.client())?;
         without_loss_probes(topology.server())?;
         Ok(topology)
+    }
+
+    /// Makes `name` the congestion control of every connection between the hosts, by their routes
+    /// (`congctl`, ip-route(8)): whatever a program may set, as it has given up its privileges, or
+    /// sets too late, as pacing that another algorithm began goes on.
+    ///
+    /// # Errors
+    /// ip(8) is missing, or the kernel has no such algorithm.
+    pub fn set_congestion(&self, name: &str) -> Result<()> {
+        let (near, far) = self.ends();
+        for host in [near, far] {
+            let loopback = "local 127.0.0.1 dev lo table local proto kernel scope host src 127.0.0.1";
+            let (network, interface, own) = (network(host), host.interface(), host.ipv4());
+            let link = format!("{network} dev {interface} proto kernel scope link src {own}");
+            for route in [loopback, &link] {
+                let mut ip = host.command("ip");
+                ip.args(["route", "replace"]).args(route.split(' ')).args(["congctl", name]);
+                let status = ip.status().context("cannot run ip(8)")?;
+                ensure!(status.success(), "ip route replace {route} congctl {name}: {status}");
+            }
+        }
+        Ok(())
     }
 
     /// Two hosts with a link of `spec` between them. With a path over loopback only the first host
@@ -173,6 +195,13 @@ impl Topology {
             }
         }
     }
+}
+
+/// The network of a host's address on the link.
+fn network(host: &Host) -> String {
+    let mask = u32::MAX << (32 - u32::from(lab::IPV4_PREFIX_LENGTH));
+    let network = Ipv4Addr::from(u32::from(host.ipv4()) & mask);
+    format!("{network}/{}", lab::IPV4_PREFIX_LENGTH)
 }
 
 /// A link that is shaped to `mbps` Mbit/s.
