@@ -71,7 +71,8 @@ impl Topology {
     pub fn set_congestion(&self, name: &str) -> Result<()> {
         let (near, far) = self.ends();
         for host in [near, far] {
-            let loopback = "local 127.0.0.1 dev lo table local proto kernel scope host src 127.0.0.1";
+            let loopback =
+                "local 127.0.0.1 dev lo table local proto kernel scope host src 127.0.0.1";
             let (network, interface, own) = (network(host), host.interface(), host.ipv4());
             let link = format!("{network} dev {interface} proto kernel scope link src {own}");
             for route in [loopback, &link] {

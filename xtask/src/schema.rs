@@ -34,13 +34,15 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     generated::check(root, &files(), "schema")
 }
 
-fn files() -> [File; 11] {
+fn files() -> [File; 13] {
     [
         file("docs/schema/ab.json", measurement::schema::ab()),
         file("docs/schema/copy.json", measurement::schema::copy()),
+        file("docs/schema/dut.json", measurement::schema::dut()),
         file("docs/schema/ladder.json", measurement::schema::ladder()),
         file("docs/schema/mesh.json", measurement::schema::mesh()),
         file("docs/schema/mesh-stream.json", measurement::schema::mesh_event()),
+        file("docs/schema/packets.json", measurement::schema::packets()),
         file("docs/schema/record.json", measurement::schema::record()),
         file("docs/schema/records.json", measurement::schema::record_set()),
         file("docs/schema/search.json", measurement::schema::search()),
@@ -78,9 +80,11 @@ mod tests {
         let names = [
             "AbRecord",
             "CopyRecord",
+            "DutRecord",
             "LadderRecord",
             "MeshRecord",
             "MeshEvent",
+            "PacketsRecord",
             "TestRecord",
             "RecordSet",
             "SearchRecord",

@@ -17,6 +17,7 @@ pub mod comparison;
 mod consistency;
 pub mod copies;
 mod deciding;
+pub mod device;
 mod evidence;
 mod facts;
 mod framing;

@@ -7,6 +7,7 @@
 
 mod delegate;
 mod diagnose;
+pub mod dut;
 mod event;
 mod judge;
 mod ladder;

@@ -13,6 +13,8 @@ pub(crate) mod copy;
 #[cfg(feature = "demo")]
 pub(crate) mod demo;
 pub(crate) mod diagnose;
+#[cfg(feature = "packets")]
+pub(crate) mod dut;
 pub(crate) mod explain;
 #[cfg(feature = "store")]
 pub(crate) mod history;

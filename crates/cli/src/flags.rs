@@ -20,6 +20,8 @@ mod cpus;
 #[cfg(feature = "demo")]
 mod demo;
 mod diagnose;
+#[cfg(feature = "packets")]
+mod dut;
 pub(crate) mod engines;
 mod environment;
 mod explain;
@@ -91,8 +93,10 @@ pub(crate) use color::Color;
 pub(crate) use compare::{CompareFlags, ComparisonFormat};
 pub(crate) use copy::CopyFlags;
 #[cfg(feature = "demo")]
-pub(crate) use demo::DemoFlags;
+pub(crate) use demo::{DemoDevice, DemoFlags};
 pub(crate) use diagnose::DiagnoseFlags;
+#[cfg(feature = "packets")]
+pub(crate) use dut::DutFlags;
 pub(crate) use explain::ExplainFlags;
 #[cfg(feature = "packets")]
 pub(crate) use frames::{Engine, FramesFlags, LinkFlags};
@@ -325,9 +329,9 @@ pub(crate) enum Command {
     /// Measure layer by layer, from the link to an application
     #[cfg(feature = "campaigns")]
     Ladder(Box<LadderFlags>),
-    /// Send frames below the sockets, and count what arrives
     #[cfg(feature = "packets")]
-    Packets(Box<FramesFlags>),
+    #[command(flatten)]
+    Frames(FramesCommand),
     /// Test all pairs of many hosts, and name the slow host or link
     #[cfg(feature = "campaigns")]
     Mesh(Box<MeshFlags>),
@@ -403,6 +407,16 @@ pub(crate) enum Command {
         #[arg(value_name = "COMMAND")]
         command: Option<String>,
     },
+}
+
+/// Commands that send frames below the sockets.
+#[cfg(feature = "packets")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum FramesCommand {
+    /// Send frames below the sockets, and count what arrives
+    Packets(Box<FramesFlags>),
+    /// Find what a forwarder carries between two ports, and who limits it
+    Dut(Box<DutFlags>),
 }
 
 /// Commands on the history of runs.

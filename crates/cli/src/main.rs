@@ -82,7 +82,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         #[cfg(feature = "campaigns")]
         Command::Ladder(flags) => commands::ladder::run(&flags),
         #[cfg(feature = "packets")]
-        Command::Packets(flags) => commands::packets::run(&flags),
+        Command::Frames(command) => commands::packets::frames(command),
         Command::Copy(flags) => commands::copy::run(&flags),
         #[cfg(feature = "campaigns")]
         Command::Ab(flags) => commands::ab::run(&flags),

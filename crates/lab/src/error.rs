@@ -58,6 +58,10 @@ pub enum LabError {
     #[error("failed to relay frames (needs CAP_NET_RAW and CONFIG_PACKET, Linux 4.20)")]
     Relay(#[source] io::Error),
 
+    /// A device under test could not be set up.
+    #[error("failed to set up a device that forwards (some need root, or the program nft)")]
+    Device(#[source] io::Error),
+
     /// An address could not be added.
     #[error("failed to add the address {address} to {interface}")]
     AddAddress {

@@ -226,7 +226,7 @@ pub(crate) fn set_up(route: &mut RouteSocket, interface: &str) -> Result<(), Lab
         .map_err(|source| LabError::SetUp { interface: interface.to_owned(), source })
 }
 
-fn run_in<T: Send>(
+pub(crate) fn run_in<T: Send>(
     namespace: &NetworkNamespace,
     interface: &str,
     work: impl FnOnce() -> T + Send,

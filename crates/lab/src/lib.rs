@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A [`Routed`] has a router between the two hosts; a [`Relayed`] a relay that delays, loses,
-//! reorders, duplicates and limits frames.
+//! reorders, duplicates and limits frames; a [`Device`] is a forwarder between two ports of a tester.
 //!
 //! It changes only namespaces that it made (invariant C), and they end with the
 //! handles to them. It does not measure: a shaped link is the known quantity
@@ -28,6 +28,7 @@
 
 mod access;
 mod addressing;
+mod device;
 mod error;
 mod host;
 mod link;
@@ -36,12 +37,14 @@ mod relay;
 mod relayed;
 mod routed;
 mod shape;
+mod slow;
 
 pub use access::{Access, prepare};
 pub use addressing::{
     FAR_IPV4, FAR_IPV6, FAR_LINK_LOCAL, IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH, NEAR_IPV4,
     NEAR_IPV6, NEAR_LINK_LOCAL,
 };
+pub use device::{DEVICE_A, DEVICE_B, Device, DeviceKind, PORT_A, PORT_B};
 pub use error::LabError;
 pub use host::Host;
 pub use link::Link;

@@ -111,6 +111,36 @@ pub fn cpu_time() -> CpuTime {
     CpuTime { user: span(usage.ru_utime), system: span(usage.ru_stime) }
 }
 
+/// What a CPU did since the system started (`/proc/stat`, proc_stat(5)), to a clock tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuStates {
+    /// The CPU.
+    pub cpu: usize,
+    /// Time in softirqs.
+    pub softirq: Duration,
+    /// Time that the hypervisor took.
+    pub stolen: Duration,
+}
+
+/// Reads what each CPU did; empty where there is no `/proc`.
+pub fn cpu_states() -> Vec<CpuStates> {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    text.lines().take_while(|line| line.starts_with("cpu")).filter_map(states_of).collect()
+}
+
+/// A line of a CPU; none: it is that of all together.
+fn states_of(line: &str) -> Option<CpuStates> {
+    let (name, ticks) = line.split_once(' ')?;
+    let cpu = name.strip_prefix("cpu")?.parse().ok()?;
+    let ticks: Vec<u64> =
+        ticks.split_ascii_whitespace().map_while(|one| one.parse().ok()).collect();
+    let span = |field: usize| {
+        let ticks = ticks.get(field).copied().unwrap_or(0);
+        Duration::from_micros(ticks.saturating_mul(1_000_000 / ticks_per_second()))
+    };
+    Some(CpuStates { cpu, softirq: span(6), stolen: span(7) })
+}
+
 /// Clock ticks per second: the unit in which `/proc` counts CPU time (`USER_HZ`;
 /// `_SC_CLK_TCK`, sysconf(3)). 100 on nearly every machine.
 pub fn ticks_per_second() -> u64 {

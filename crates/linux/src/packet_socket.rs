@@ -25,12 +25,20 @@ impl PacketSocket {
     /// `EPERM` without `CAP_NET_RAW`, `ENODEV` if there is no such interface, `ENOPROTOOPT`
     /// before Linux 4.20.
     pub fn open(interface: u32) -> io::Result<Self> {
+        Self::with_buffers(interface, RECEIVE_BUFFER)
+    }
+
+    /// Opens a socket with buffers of so many bytes, as the kernel counts the memory of frames.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn with_buffers(interface: u32, bytes: i32) -> io::Result<Self> {
         // Without a protocol it receives nothing before it is bound.
         let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking().cloexec(), None)?;
         let on: libc::c_int = 1;
         option::set(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
         option::set(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
-        make_room(&socket)?;
+        make_room(&socket, bytes)?;
         bind(&socket, interface)?;
         Ok(Self(socket))
     }
@@ -64,10 +72,9 @@ impl AsFd for PacketSocket {
     }
 }
 
-/// Raises the receive buffer for frames that arrive while another thread has the CPU;
+/// Sets the receive buffer for frames that arrive while another thread has the CPU;
 /// without `CAP_NET_ADMIN` it is limited by `rmem_max`.
-fn make_room(socket: &Socket) -> io::Result<()> {
-    let bytes: libc::c_int = RECEIVE_BUFFER;
+fn make_room(socket: &Socket, bytes: libc::c_int) -> io::Result<()> {
     option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes)
         .or_else(|_| option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes))?;
     option::set(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)

@@ -13,6 +13,7 @@ pub mod copies;
 pub mod course;
 pub mod delay_variation;
 mod differences;
+pub mod dut;
 pub mod engine;
 pub mod environment;
 pub mod exchange;

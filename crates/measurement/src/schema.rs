@@ -7,9 +7,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::alternation::AbRecord;
 use crate::copies::CopyRecord;
+use crate::dut::DutRecord;
 use crate::engine::EngineName;
 use crate::ladder::LadderRecord;
 use crate::mesh::{MeshEvent, MeshRecord};
+use crate::packets::PacketsRecord;
 use crate::record::{RecordSet, TestRecord};
 use crate::remedy::Setting;
 use crate::rule::RuleId;
@@ -40,6 +42,16 @@ pub fn ab() -> serde_json::Value {
 /// JSON Schema of [`CopyRecord`].
 pub fn copy() -> serde_json::Value {
     schemars::schema_for!(CopyRecord).to_value()
+}
+
+/// JSON Schema of [`DutRecord`].
+pub fn dut() -> serde_json::Value {
+    schemars::schema_for!(DutRecord).to_value()
+}
+
+/// JSON Schema of [`PacketsRecord`].
+pub fn packets() -> serde_json::Value {
+    schemars::schema_for!(PacketsRecord).to_value()
 }
 
 /// JSON Schema of [`LadderRecord`].

@@ -1,6 +1,5 @@
 //! A trial with its record: what was sent is what arrived and what counters say was dropped.
 
-use std::fs;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -91,7 +90,8 @@ fn arrived(outcome: &Outcome, received: &Received, layout: &FrameLayout) -> Fram
     FrameRate::new(frames, layout.sizes().bytes(frames), span)
 }
 
-fn latency(times: &Reading<8>) -> FrameLatency {
+/// The quantiles of one-way times in nanoseconds.
+pub fn latency(times: &Reading<8>) -> FrameLatency {
     FrameLatency {
         frames: times.count(),
         p50_nanos: times.quantile(500),
@@ -195,10 +195,7 @@ impl Counters {
     }
 }
 
-/// Time of all CPUs in softirqs (`/proc/stat`, proc(5)).
+/// Time of all CPUs in softirqs.
 fn softirq() -> Duration {
-    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks = text.lines().next().and_then(|line| line.split_whitespace().nth(7));
-    let ticks: u64 = ticks.and_then(|ticks| ticks.parse().ok()).unwrap_or(0);
-    Duration::from_micros(ticks.saturating_mul(1_000_000 / linux::host::ticks_per_second()))
+    linux::host::cpu_states().iter().map(|cpu| cpu.softirq).sum()
 }

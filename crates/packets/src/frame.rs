@@ -110,6 +110,14 @@ impl FrameLayout {
         Ok(layout)
     }
 
+    /// The same frames with other addresses.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn with_addressing(&self, addressing: Addressing) -> Result<Self, PacketError> {
+        Self::new(self.tag, addressing, self.sizes.clone(), self.flows, self.sources)
+    }
+
     /// The tag in the payload of each frame.
     pub const fn tag(&self) -> FrameTag {
         self.tag

@@ -17,7 +17,7 @@ mod sender;
 mod sizes;
 mod trial;
 
-pub use account::record;
+pub use account::{latency, record};
 pub use error::PacketError;
 pub use flow_counter::FlowCounts;
 pub use frame::{Addressing, FrameLayout, MacAddress};

@@ -1,13 +1,15 @@
 //! An interface that frames leave by or arrive at, and the Ethernet address of a next hop.
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
+use std::{fs, io};
 
 use dataplane::now;
 use linux::frame_socket::FrameSocket;
 use linux::netlink::RouteSocket;
+use measurement::BitRate;
 
 use crate::error::PacketError;
 use crate::frame::MacAddress;
@@ -63,6 +65,17 @@ impl Port {
                 .any(|route| route.prefix_length == 0 && route.index == index),
             queues: link.receive_queues.unwrap_or(1).max(1),
         })
+    }
+
+    /// The speed of its link; none: it is virtual, or does not tell.
+    pub fn speed(&self) -> Option<BitRate> {
+        let of = |file: &str| format!("/sys/class/net/{}/{file}", self.name);
+        if !Path::new(&of("device")).exists() {
+            return None;
+        }
+        // In Mbit/s; -1 if it is not known (Documentation/ABI/testing/sysfs-class-net).
+        let speed = fs::read_to_string(of("speed")).ok()?.trim().parse::<u64>().ok()?;
+        (speed > 0).then(|| BitRate::from_bits_per_second(speed * 1_000_000))
     }
 
     /// The first address of a family, link-local ones last.

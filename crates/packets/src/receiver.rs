@@ -2,8 +2,11 @@
 //! AF_PACKET where XDP is refused.
 
 use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
 
 use linux::frame_socket::FrameSocket;
+use linux::poll::PollFd;
 use linux::xdp::{Binding, SocketShape, XdpMode, XdpProgram, XdpSocket, XdpStatistics};
 use measurement::packets::{DropCount, EngineUse, PacketEngine};
 
@@ -115,6 +118,22 @@ impl Receiver {
         }
     }
 
+    /// Waits until frames arrive, at most for a while.
+    pub(crate) fn wait(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Self::Xdp { sockets, .. } => {
+                let last = sockets.len() - 1;
+                let watch = |number: usize| PollFd::readable(sockets[number.min(last)].as_fd());
+                let mut watches: [_; WATCHED] = std::array::from_fn(watch);
+                linux::poll::wait(&mut watches, Some(timeout))
+            }
+            Self::Packet { socket, .. } => {
+                linux::poll::wait(&mut [PollFd::readable(socket.as_fd())], Some(timeout))
+            }
+            Self::Count(_) => linux::poll::wait(&mut [], Some(timeout)),
+        }
+    }
+
     /// The frames that a program has counted; none: they are received.
     pub(crate) fn counted(&self) -> Option<io::Result<u64>> {
         match self {
@@ -164,3 +183,5 @@ fn attach(program: impl Fn(XdpMode) -> io::Result<XdpProgram>) -> io::Result<(Xd
 /// Frames that can wait to be read on each queue.
 const SLOTS: u32 = 4096;
 const BATCH: usize = 64;
+/// Queues whose frames wake a receiver; those of further ones are read with them, or a while later.
+const WATCHED: usize = 8;

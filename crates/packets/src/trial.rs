@@ -31,8 +31,16 @@ pub struct Setup {
     pub receive: ReceiveWith,
     /// Send queues that are used, from the first on.
     pub queues: u32,
-    /// CPUs of the sender and of the receiver; none: any.
+    /// CPUs of the sender and of the receiver; none: any. On the same one they leave it to each
+    /// other, and the receiver sleeps while nothing arrives.
     pub cpus: Option<(usize, usize)>,
+}
+
+impl Setup {
+    /// Whether sender and receiver run on one CPU.
+    pub fn shares_a_cpu(&self) -> bool {
+        self.cpus.is_some_and(|(sender, receiver)| sender == receiver)
+    }
 }
 
 /// How much is sent.
@@ -68,6 +76,8 @@ pub struct Sent {
     pub last: Timestamp,
     /// CPU time of its thread.
     pub cpu: Duration,
+    /// How long its thread waited for a CPU.
+    pub waited: Duration,
     /// Times that the kernel had no room for a frame; none: the engine does not tell.
     pub refused: Option<u64>,
     /// Time that the sender was behind its schedule at the end, or gave up: it is too slow.
@@ -85,6 +95,8 @@ pub struct Received {
     pub last: Timestamp,
     /// CPU time of its thread.
     pub cpu: Duration,
+    /// How long its thread waited for a CPU.
+    pub waited: Duration,
     /// One-way times in nanoseconds; none: a program counted.
     pub latency: Option<Reading<8>>,
     /// Frames that were dropped at the receiver, by the place.
@@ -159,7 +171,7 @@ impl<'a> Trial<'a> {
             let receiving = incoming.as_mut().map(|incoming| {
                 scope.spawn(move || {
                     pin(setup.cpus.map(|(_, cpu)| cpu));
-                    let done = receive(incoming, layout, before, live, ends);
+                    let done = receive(incoming, setup, layout, before, (live, ends));
                     ends.is_ready.store(true, Release);
                     done
                 })
@@ -172,7 +184,7 @@ impl<'a> Trial<'a> {
                 while !ends.is_ready.load(Acquire) {
                     thread::yield_now();
                 }
-                let sent = send(outgoing, layout, plan, live, stop);
+                let sent = send(outgoing, (setup, layout), plan, live, stop);
                 let frames = sent.as_ref().map_or(0, |sent| sent.frames);
                 ends.sent.store(frames, Release);
                 sent
@@ -218,14 +230,14 @@ fn pin(cpu: Option<usize>) {
 
 fn send(
     sender: &mut Sender,
-    layout: &FrameLayout,
+    (setup, layout): (&Setup, &FrameLayout),
     plan: &TrialPlan,
     live: &LiveCounts,
     stop: &AtomicBool,
 ) -> io::Result<Sent> {
     let mut pacer = plan.rate.map(|rate| pacer(rate, plan));
     let most = plan.frames.unwrap_or(u64::MAX);
-    let cpu = linux::clock::thread_cpu();
+    let used = ThreadTime::read();
     let start = now();
     let end = start.after(plan.duration);
     let mut frames = 0;
@@ -246,7 +258,7 @@ fn send(
                 }
                 Err(due) => {
                     sender.flush()?;
-                    wait_until(due.min(end), time);
+                    wait_until(due.min(end), time, setup.shares_a_cpu());
                     continue;
                 }
             },
@@ -256,19 +268,19 @@ fn send(
             pacer.sent(queued);
         }
         frames += queued as u64;
-        if queued > 0 {
-            last = time;
-        }
+        last = if queued > 0 { time } else { last };
         live.sent.store(frames, Relaxed);
     }
     let ended = now();
     flush(sender, ended)?;
+    let used = ThreadTime::read().since(used);
     Ok(Sent {
         frames,
         bytes: layout.sizes().bytes(frames),
         span: ended.since(start).min(plan.duration.max(last.since(start))),
         last,
-        cpu: linux::clock::thread_cpu().saturating_sub(cpu),
+        cpu: used.ran,
+        waited: used.waited,
         refused: sender.refused(),
         behind: forgone,
     })
@@ -291,26 +303,51 @@ fn pacer(rate: f64, plan: &TrialPlan) -> Pacer {
     if plan.frames.is_some() { pacer } else { pacer.centred() }
 }
 
-/// Sleeps while there is time for it, and spins for the rest.
-fn wait_until(due: Timestamp, time: Timestamp) {
+/// Sleeps while there is time for it, and spins for the rest, or yields to a receiver on the same CPU.
+fn wait_until(due: Timestamp, time: Timestamp, yields: bool) {
     let left = due.since(time);
     match left.checked_sub(SPIN) {
         Some(rest) if !rest.is_zero() => thread::sleep(rest),
+        _ if yields => thread::yield_now(),
         _ => std::hint::spin_loop(),
+    }
+}
+
+/// Time of the calling thread.
+#[derive(Clone, Copy, Debug)]
+struct ThreadTime {
+    /// On a CPU.
+    ran: Duration,
+    /// Waiting for one.
+    waited: Duration,
+}
+
+impl ThreadTime {
+    fn read() -> Self {
+        let waited = linux::clock::thread_run_delay().unwrap_or_default();
+        Self { ran: linux::clock::thread_cpu(), waited }
+    }
+
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            ran: self.ran.saturating_sub(earlier.ran),
+            waited: self.waited.saturating_sub(earlier.waited),
+        }
     }
 }
 
 fn receive(
     receiver: &mut Receiver,
+    setup: &Setup,
     layout: &FrameLayout,
     before: u64,
-    live: &LiveCounts,
-    ends: &Ends,
+    (live, ends): (&LiveCounts, &Ends),
 ) -> io::Result<Received> {
+    let dropped_before = receiver.drops()?;
     let mut flows = vec![FlowCounter::new(); usize::from(layout.flows())];
     let latency = Histogram::<8>::default();
     let counts_only = receiver.counted().is_some();
-    let cpu = linux::clock::thread_cpu();
+    let used = ThreadTime::read();
     ends.is_ready.store(true, Release);
     let mut frames = 0;
     let mut last = now();
@@ -323,16 +360,7 @@ fn receive(
                 thread::sleep(LOOK);
             }
         } else {
-            // Not before the first of a batch is there.
-            let mut read = None;
-            receiver.receive(|frame| {
-                let read = *read.get_or_insert_with(|| units(now()));
-                let Some(label) = layout.label(frame) else { return };
-                let Some(flow) = flows.get_mut(usize::from(label.flow)) else { return };
-                flow.arrived(label.sequence);
-                latency.add(nanos(read.wrapping_sub(label.time)));
-                frames += 1;
-            })?;
+            frames += read(receiver, layout, &mut flows, &latency)?;
         }
         if frames != had {
             last = time;
@@ -344,8 +372,13 @@ fn receive(
         if sent != UNKNOWN && time.since(last) >= patience {
             break;
         }
-        std::hint::spin_loop();
+        if setup.shares_a_cpu() {
+            receiver.wait(LOOK)?;
+        } else {
+            std::hint::spin_loop();
+        }
     }
+    let used = ThreadTime::read().since(used);
     let flows: Vec<_> = flows.iter().map(FlowCounter::counts).collect();
     let all = flows.iter().copied().fold(FlowCounts::default(), FlowCounts::plus);
     let counted = FlowCounts { received: frames, ..FlowCounts::default() };
@@ -353,10 +386,40 @@ fn receive(
         counts: if counts_only { counted } else { all },
         flows: if counts_only { Vec::new() } else { flows },
         last,
-        cpu: linux::clock::thread_cpu().saturating_sub(cpu),
+        cpu: used.ran,
+        waited: used.waited,
         latency: (!counts_only).then(|| Reading::sum(std::iter::once(&latency))),
-        drops: receiver.drops()?,
+        drops: since(receiver.drops()?, &dropped_before),
     })
+}
+
+/// Reads and counts what has arrived. Returns how many frames of the trial that were.
+fn read(
+    receiver: &mut Receiver,
+    layout: &FrameLayout,
+    flows: &mut [FlowCounter],
+    latency: &Histogram<8>,
+) -> io::Result<u64> {
+    let mut frames = 0;
+    // Not before the first of a batch is there.
+    let mut read = None;
+    receiver.receive(|frame| {
+        let read = *read.get_or_insert_with(|| units(now()));
+        let Some(label) = layout.label(frame) else { return };
+        let Some(flow) = flows.get_mut(usize::from(label.flow)) else { return };
+        flow.arrived(label.sequence);
+        latency.add(nanos(read.wrapping_sub(label.time)));
+        frames += 1;
+    })?;
+    Ok(frames)
+}
+
+/// Counts of drops since earlier ones.
+fn since(mut drops: Vec<DropCount>, earlier: &[DropCount]) -> Vec<DropCount> {
+    for (one, before) in drops.iter_mut().zip(earlier) {
+        one.frames = one.frames.saturating_sub(before.frames);
+    }
+    drops
 }
 
 const UNKNOWN: u64 = u64::MAX;

@@ -9,6 +9,7 @@ mod columns;
 pub mod comparison;
 pub mod copies;
 pub mod diagnosis;
+pub mod dut;
 mod engines;
 pub mod export;
 pub mod folded;

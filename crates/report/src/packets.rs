@@ -84,7 +84,7 @@ const fn bit_rate(bits: f64) -> BitRate {
 }
 
 /// `1.234 M/s`, `56.7 k/s`, `89 /s`.
-pub(crate) fn per_second(rate: f64) -> String {
+pub fn per_second(rate: f64) -> String {
     match rate {
         rate if rate >= 1e6 => format!("{:.3} M/s", rate / 1e6),
         rate if rate >= 1e3 => format!("{:.1} k/s", rate / 1e3),

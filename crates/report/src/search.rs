@@ -130,7 +130,7 @@ fn telling(record: &SearchRecord, load: BitRate, is_upper: bool) -> Option<&Sear
     if is_upper { long.min_by_key(arrived) } else { long.max_by_key(arrived) }
 }
 
-fn trials(trials: &[SearchTrial]) -> Columns {
+pub(crate) fn trials(trials: &[SearchTrial]) -> Columns {
     let mut columns = Columns::default();
     columns.push(faint(&TITLES));
     for trial in trials {
@@ -215,7 +215,7 @@ fn faint(titles: &[&str]) -> Vec<Cell> {
 }
 
 /// `0 %`, `0.1 %`, `12 %`: no more digits than tell something.
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = if percent >= 10.0 { format!("{percent:.1}") } else { format!("{percent:.2}") };
     let text =
@@ -223,7 +223,7 @@ fn percent(share: f64) -> String {
     format!("{text} %")
 }
 
-fn seconds(span: Duration) -> String {
+pub(crate) fn seconds(span: Duration) -> String {
     format!("{:.2} s", span.as_secs_f64())
 }
 

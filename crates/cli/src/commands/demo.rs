@@ -1,5 +1,6 @@
 //! `linerate demo`: measure, a fault, its verdict, the fix, and what that gained, on hosts of its own.
 
+mod device;
 mod stage;
 mod story;
 
@@ -22,6 +23,9 @@ pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
     // First of all: a process with threads cannot enter a user namespace.
     let access = lab::prepare();
     let interrupts = StopSignals::open().context("cannot handle signals")?;
+    if let Some(device) = flags.dut {
+        return device::run(&access, device, flags);
+    }
     match make_hosts(&access, flags)? {
         Ok(hosts) => over_a_router(&access, &hosts, flags, &interrupts),
         Err(reason) => on_loopback(&reason, flags, &interrupts),

@@ -20,18 +20,26 @@ use packets::{
 
 use crate::exit::UsageError;
 use crate::flags::format::Form;
-use crate::flags::{Engine, FramesFlags, LinkFlags};
+use crate::flags::{Engine, FramesCommand, FramesFlags, LinkFlags};
 use crate::moving_line::MovingLine;
 use crate::{exit, output, terminal};
 
-pub(crate) fn run(flags: &FramesFlags) -> anyhow::Result<ExitCode> {
+pub(crate) fn frames(command: FramesCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        FramesCommand::Packets(flags) => run(&flags),
+        FramesCommand::Dut(flags) => super::dut::run(&flags),
+    }
+}
+
+fn run(flags: &FramesFlags) -> anyhow::Result<ExitCode> {
     let form = flags.format.form()?;
     if let Some(file) = &flags.output {
         output::check_writable(file)?;
     }
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     let setup = setup(flags)?;
-    let layout = layout(&flags.link, &setup, &flags.size, destination(flags, &setup)?)?;
+    let to = destination(flags, &setup)?;
+    let layout = layout(&flags.link, flags.link.gateway, &setup, &flags.size, to)?;
     let plan = TrialPlan { rate: flags.pps, duration: flags.time, frames: flags.number };
     let stop = AtomicBool::new(false);
     let record = watched(flags, &interrupts, &stop, |live| {
@@ -108,9 +116,10 @@ fn destination(flags: &FramesFlags, setup: &Setup) -> anyhow::Result<IpAddr> {
     Ok(to.unwrap_or(IpAddr::V4(BENCHMARK[1])))
 }
 
-/// The frames of a trial from `setup.from` to `destination`.
+/// The frames of a trial from `setup.from` to `destination`, by a router or without.
 pub(super) fn layout(
     flags: &LinkFlags,
+    gateway: Option<IpAddr>,
     setup: &Setup,
     sizes: &FrameSizes,
     destination: IpAddr,
@@ -123,7 +132,7 @@ pub(super) fn layout(
     let bits = u32::from_ne_bytes(linux::entropy::random().context("no random bytes")?);
     let addressing = Addressing {
         source_mac: setup.from.mac,
-        destination_mac: next_hop(flags, setup, source, destination)?,
+        destination_mac: next_hop((flags.mac, gateway), setup, source, destination)?,
         vlan: flags.vlan,
         source,
         destination,
@@ -136,15 +145,15 @@ pub(super) fn layout(
 
 /// The Ethernet address that frames go to: given, told by ARP, or that of the port that receives.
 fn next_hop(
-    flags: &LinkFlags,
+    (mac, gateway): (Option<MacAddress>, Option<IpAddr>),
     setup: &Setup,
     source: IpAddr,
     destination: IpAddr,
 ) -> anyhow::Result<MacAddress> {
-    if let Some(mac) = flags.mac {
+    if let Some(mac) = mac {
         return Ok(mac);
     }
-    let asked = match (flags.gateway, &setup.to) {
+    let asked = match (gateway, &setup.to) {
         (Some(gateway), _) => gateway,
         (None, Some(port)) => return Ok(port.mac),
         (None, None) => router(&setup.from, destination)?.unwrap_or(destination),

@@ -68,9 +68,10 @@ const WITHOUT_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{options}{after-hel
 const WITH_COMMANDS: &str = "{about}\n\nUsage: {usage}\n\n{subcommands}{after-help}";
 
 /// Commands for which a screen has no room: `--help` alone lists them.
-const SELDOM: [&str; 18] = [
+const SELDOM: [&str; 19] = [
     "iperf",
     "packets",
+    "dut",
     "key",
     "ladder",
     "ab",

@@ -117,13 +117,13 @@ impl SearchFlags {
     }
 }
 
-fn parse_loss(text: &str) -> Result<f64, String> {
+pub(super) fn parse_loss(text: &str) -> Result<f64, String> {
     let share = if text.trim() == "0" { Ok(0.0) } else { parse_percentage(text.trim()) };
     let share = share.ok().filter(|share| *share <= MOST_LOSS);
     share.ok_or_else(|| "choose 0, or a share up to 50%, e.g. 0.1%".to_owned())
 }
 
-fn parse_width(text: &str) -> Result<f64, String> {
+pub(super) fn parse_width(text: &str) -> Result<f64, String> {
     let share = parse_percentage(text)?;
     let range = 0.001..=0.5;
     range.contains(&share).then_some(share).ok_or_else(|| "choose between 0.1% and 50%".to_owned())
@@ -134,11 +134,11 @@ fn parse_exceed(text: &str) -> Result<f64, String> {
     (share <= MOST_EXCEEDED).then_some(share).ok_or_else(|| "choose between 0% and 90%".to_owned())
 }
 
-fn parse_trial(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_trial(text: &str) -> Result<Duration, String> {
     within(text, Duration::from_millis(50), Duration::from_secs(60), "choose between 50ms and 60s")
 }
 
-fn parse_budget(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_budget(text: &str) -> Result<Duration, String> {
     within(text, Duration::from_secs(1), Duration::from_secs(3600), "choose between 1s and 1h")
 }
 

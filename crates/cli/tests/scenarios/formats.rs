@@ -411,6 +411,8 @@ fn help_is_for_people() {
         "search",
         "sweep",
         "ladder",
+        "packets",
+        "dut",
         "ab",
         "demo",
         "calc",

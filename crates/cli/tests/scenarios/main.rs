@@ -14,6 +14,7 @@ mod calc;
 mod copy;
 mod demo;
 mod diagnose;
+mod dut;
 mod engines;
 mod errors;
 mod faults;

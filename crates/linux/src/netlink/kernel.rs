@@ -194,6 +194,7 @@ pub(super) const NLA_TYPE_MASK: u16 = 0x3fff;
 pub(super) const IFLA_ADDRESS: u16 = 1;
 pub(super) const IFLA_IFNAME: u16 = 3;
 pub(super) const IFLA_MTU: u16 = 4;
+pub(super) const IFLA_MASTER: u16 = 10;
 pub(super) const IFLA_LINK: u16 = 5;
 pub(super) const IFLA_QDISC: u16 = 6;
 pub(super) const IFLA_TXQLEN: u16 = 13;

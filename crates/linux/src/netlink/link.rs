@@ -62,6 +62,33 @@ impl RouteSocket {
         self.request(veth_request(&name, &peer_name, peer_namespace.as_raw_fd()))
     }
 
+    /// Creates the bridge `name` (`ip link add NAME type bridge`). It is down.
+    ///
+    /// # Errors
+    /// `EOPNOTSUPP` without bridges (`CONFIG_BRIDGE`), `EEXIST` if the name is in use, `EPERM`
+    /// without `CAP_NET_ADMIN`, `InvalidInput` if the name is too long.
+    pub fn create_bridge(&mut self, name: &str) -> io::Result<()> {
+        let name = interface_name(name)?;
+        let flags = kernel::NLM_F_CREATE | kernel::NLM_F_EXCL;
+        let link = Message::new(libc::RTM_NEWLINK, flags, &IfInfoMessage::default().encode())
+            .attribute(kernel::IFLA_IFNAME, name.as_bytes_with_nul())
+            .nested(kernel::IFLA_LINKINFO, |info| {
+                info.attribute(kernel::IFLA_INFO_KIND, b"bridge\0")
+            });
+        self.request(link)
+    }
+
+    /// Makes the interface `name` a port of the bridge `master`.
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such link, `EPERM` without `CAP_NET_ADMIN`.
+    pub fn set_master(&mut self, name: &str, master: &str) -> io::Result<()> {
+        let link = self.select(name)?;
+        let master = self.signed_index(master)?;
+        let message = Message::new(libc::RTM_NEWLINK, 0, &link.encode());
+        self.request(message.attribute(kernel::IFLA_MASTER, &master.to_ne_bytes()))
+    }
+
     /// Sets the interface `name` administratively up (`IFF_UP`, `ip link set up`).
     ///
     /// # Errors

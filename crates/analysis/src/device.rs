@@ -1,0 +1,136 @@
+//! Who limits a device under test: the device, the wire or the tester. It is a function of the trials
+//! and of what the tester's own counters tell.
+
+use std::time::Duration;
+
+use measurement::dut::{DutLimit, Limiter};
+use measurement::{BitRate, GoalResult, SearchLimit, SearchTrial, Stamp};
+
+use crate::search::limit;
+
+/// What the tester tells of itself during the trials of a row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tester {
+    /// Frames that its receiver had no room for, of each trial in order.
+    pub dropped: Vec<u64>,
+    /// How long the trials took.
+    pub span: Duration,
+    /// What threads of other programs took meanwhile of the CPUs of the tester.
+    pub others: Vec<OtherProgram>,
+    /// CPU time that the hypervisor took from each CPU of the tester.
+    pub stolen: Vec<(usize, Duration)>,
+}
+
+/// A thread of another program that ran on a CPU of the tester.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherProgram {
+    /// Its name.
+    pub name: String,
+    /// The CPU.
+    pub cpu: usize,
+    /// CPU time that it took.
+    pub time: Duration,
+}
+
+/// The limit of a row, by the results of its goals, its trials, the tester, and the load at the speed
+/// of the link (none: not known, as of virtual links).
+pub fn dut_limit(
+    goals: &[GoalResult],
+    trials: &[SearchTrial],
+    tester: &Tester,
+    wire: Option<BitRate>,
+) -> DutLimit {
+    let causes = [disturbed(tester), slow(goals, trials), deaf(goals, trials, tester)];
+    if let Some(why) = causes.into_iter().flatten().next() {
+        return DutLimit { who: Limiter::Tester, why, stamp: Stamp::Invalid };
+    }
+    let lower = goals.iter().filter_map(|goal| goal.lower).max();
+    let (who, why) = match (lower, wire) {
+        (Some(lower), Some(wire)) if bits(lower) >= bits(wire) * AT_SPEED => {
+            (Limiter::Wire, format!("the link is full: its frames come to {wire}"))
+        }
+        _ => device(goals, trials),
+    };
+    match stolen(tester) {
+        Some(note) => DutLimit { who, why: format!("{why}; {note}"), stamp: Stamp::Suspect },
+        None => DutLimit { who, why, stamp: Stamp::Valid },
+    }
+}
+
+/// Other programs had the CPUs of the tester.
+fn disturbed(tester: &Tester) -> Option<String> {
+    let OtherProgram { name, cpu, .. } = tester.others.iter().max_by_key(|one| one.time)?;
+    let all: Duration =
+        tester.others.iter().filter(|one| one.cpu == *cpu).map(|one| one.time).sum();
+    let share = share_of(all, tester.span);
+    (share > TAKEN).then(|| {
+        format!(
+            "{name} and others took {:.0} % of CPU {cpu}, on which the tester runs: keep it free, \
+             or choose others with --cpus",
+            share * 100.0
+        )
+    })
+}
+
+/// The hypervisor had the CPUs of the tester.
+fn stolen(tester: &Tester) -> Option<String> {
+    let (cpu, time) = tester.stolen.iter().max_by_key(|(_, time)| *time)?;
+    let share = share_of(*time, tester.span);
+    (share > STOLEN)
+        .then(|| format!("the hypervisor took {:.1} % of the tester's CPU {cpu}", share * 100.0))
+}
+
+/// The tester sends no more.
+fn slow(goals: &[GoalResult], trials: &[SearchTrial]) -> Option<String> {
+    if limit(goals, trials) != SearchLimit::Ceiling {
+        return None;
+    }
+    let most = trials.iter().map(|trial| trial.offered).max()?;
+    Some(format!("the tester sends no more than {most}, which the device carries"))
+}
+
+/// The receiver of the tester drops most of what is lost at the bound.
+fn deaf(goals: &[GoalResult], trials: &[SearchTrial], tester: &Tester) -> Option<String> {
+    let upper = goals.iter().filter_map(|goal| goal.upper).min()?;
+    let near =
+        |trial: &SearchTrial| trial.intended >= upper && bits(trial.intended) <= bits(upper) * NEAR;
+    let all = trials.iter().zip(&tester.dropped).filter(|(trial, _)| near(trial));
+    let (lost, dropped) = all.fold((0.0, 0), |(lost, dropped), (trial, here)| {
+        (lost + trial.datagrams.unwrap_or(0) as f64 * trial.lost_ratio, dropped + here)
+    });
+    (dropped > 0 && dropped as f64 >= lost / 2.0).then(|| {
+        format!("the receiver of the tester dropped {dropped} of {lost:.0} lost frames itself")
+    })
+}
+
+fn device(goals: &[GoalResult], trials: &[SearchTrial]) -> (Limiter, String) {
+    let Some(upper) = goals.iter().filter_map(|goal| goal.upper).min() else {
+        return (Limiter::None, "no load failed".to_owned());
+    };
+    let above = trials.iter().filter(|trial| trial.intended >= upper && trial.lost_ratio > 0.0);
+    let slightest = above.min_by_key(|trial| trial.intended);
+    let what = slightest.map_or_else(
+        || "frames queue up in the device".to_owned(),
+        |trial| {
+            let lost = trial.lost_ratio * 100.0;
+            format!("of {} {lost:.2} % do not come out of the device", trial.intended)
+        },
+    );
+    (Limiter::Device, format!("{what}, and the tester has no part in it"))
+}
+
+fn bits(rate: BitRate) -> f64 {
+    rate.bits_per_second() as f64
+}
+
+fn share_of(part: Duration, whole: Duration) -> f64 {
+    part.as_secs_f64() / whole.as_secs_f64().max(1e-3)
+}
+
+/// Share of a CPU that others may take: more changes when frames leave.
+const TAKEN: f64 = 0.1;
+const STOLEN: f64 = 0.02;
+/// Share of the speed of a link at which it is full.
+const AT_SPEED: f64 = 0.99;
+/// Loads up to this many times the upper bound tell what happens at it.
+const NEAR: f64 = 1.5;

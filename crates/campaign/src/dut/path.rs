@@ -1,0 +1,226 @@
+//! Frames through the device, in one direction or both at once, and what a trial saw.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
+
+use measurement::packets::{EngineUse, FrameLatency};
+use measurement::{BitRate, SearchTrial, Stamp, TrialPurpose};
+use packets::{
+    Addressing, FrameSizes, LiveCounts, Outcome, PacketError, SendWith, Setup, Trial, TrialPlan,
+};
+
+use super::Lane;
+
+/// Open engines of all lanes.
+pub(super) struct Path<'a> {
+    lanes: &'a [Lane],
+    trials: Vec<Trial<'a>>,
+    live: &'a LiveCounts,
+    stop: &'a AtomicBool,
+}
+
+/// How much is sent, in all lanes together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    /// Frames in a second; none: as many as can be.
+    pub(super) rate: Option<f64>,
+    pub(super) duration: Duration,
+    /// Frames after which it ends; none: no limit.
+    pub(super) frames: Option<u64>,
+}
+
+/// What a trial saw, in all lanes together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) sent: u64,
+    pub(super) arrived: u64,
+    sent_bytes: u64,
+    arrived_bytes: u64,
+    pub(super) span: Duration,
+    /// From the last frame that was sent to the last that arrived.
+    delay: Duration,
+    /// Frames that the receivers here had no room for.
+    pub(super) dropped: u64,
+    /// Of the first lane.
+    pub(super) latency: Option<FrameLatency>,
+    took: Duration,
+}
+
+impl<'a> Path<'a> {
+    pub(super) fn open(
+        lanes: &'a [Lane],
+        live: &'a LiveCounts,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, PacketError> {
+        let trials = lanes.iter().map(|lane| Trial::open(&lane.setup, &lane.layout));
+        Ok(Self { lanes, trials: trials.collect::<Result<_, _>>()?, live, stop })
+    }
+
+    /// What sends and what receives, in the first lane.
+    pub(super) fn engines(&self) -> (EngineUse, EngineUse) {
+        let first = &self.trials[0];
+        let receive = first.receive_engine.clone();
+        (first.send_engine.clone(), receive.unwrap_or_else(|| first.send_engine.clone()))
+    }
+
+    /// Has a bridge learn where the port that receives is (RFC 2544, appendix C.2.4): a frame from
+    /// there. What cannot be sent, a bridge floods.
+    pub(super) fn teach(&self) -> Result<(), PacketError> {
+        if self.lanes.len() > 1 {
+            return Ok(());
+        }
+        let Lane { setup, layout } = &self.lanes[0];
+        let Some(port) = &setup.to else { return Ok(()) };
+        let back = Setup {
+            from: port.clone(),
+            to: None,
+            send: SendWith::AfPacket,
+            queues: 1,
+            ..setup.clone()
+        };
+        let forth = *layout.addressing();
+        let layout = layout.with_addressing(Addressing {
+            source_mac: port.mac,
+            destination_mac: setup.from.mac,
+            source: forth.destination,
+            destination: forth.source,
+            ..forth
+        })?;
+        let plan = TrialPlan { rate: None, duration: LESSON, frames: Some(LESSONS) };
+        Trial::open(&back, &layout)?.run(&plan, &LiveCounts::default(), self.stop)?;
+        Ok(())
+    }
+
+    pub(super) fn sizes(&self) -> &FrameSizes {
+        self.lanes[0].layout.sizes()
+    }
+
+    pub(super) const fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    pub(super) fn bits_per_frame(&self) -> f64 {
+        mean(self.sizes()) * 8.0
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Runs a trial in all lanes at once.
+    pub(super) fn run(&mut self, load: &Load) -> Result<Seen, PacketError> {
+        let start = linux::clock::monotonic();
+        let lanes = self.lanes.len();
+        let plan = TrialPlan {
+            rate: load.rate.map(|rate| rate / lanes as f64),
+            duration: load.duration,
+            frames: load.frames,
+        };
+        let (live, stop) = (self.live, self.stop);
+        let outcomes: Vec<_> = thread::scope(|scope| {
+            let run = |trial: &'_ mut Trial<'a>| trial.run(&plan, live, stop);
+            let (first, rest) = self.trials.split_at_mut(1);
+            let others: Vec<_> = rest
+                .iter_mut()
+                .map(|trial| scope.spawn(move || trial.run(&plan, live, stop)))
+                .collect();
+            let own = first.iter_mut().map(run).collect::<Vec<_>>();
+            let others = others
+                .into_iter()
+                .map(|other| other.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)));
+            own.into_iter().chain(others).collect()
+        });
+        let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let took = linux::clock::monotonic().saturating_sub(start);
+        let seen = outcomes.iter().map(|one| Seen::of(one, self.sizes(), took));
+        Ok(seen.reduce(Seen::and).unwrap_or_else(|| Seen::nothing(took)))
+    }
+}
+
+impl Seen {
+    const fn nothing(took: Duration) -> Self {
+        Self {
+            sent: 0,
+            arrived: 0,
+            sent_bytes: 0,
+            arrived_bytes: 0,
+            span: Duration::ZERO,
+            delay: Duration::ZERO,
+            dropped: 0,
+            latency: None,
+            took,
+        }
+    }
+
+    fn of(outcome: &Outcome, sizes: &FrameSizes, took: Duration) -> Self {
+        let sent = &outcome.sent;
+        let mut seen = Self {
+            sent: sent.frames,
+            sent_bytes: sent.bytes,
+            span: sent.span,
+            ..Self::nothing(took)
+        };
+        let Some(received) = &outcome.received else { return seen };
+        seen.arrived = received.counts.unique().min(sent.frames);
+        seen.arrived_bytes = sizes.bytes(seen.arrived);
+        seen.dropped = received.drops.iter().map(|one| one.frames).sum();
+        if seen.arrived > 0 {
+            seen.delay = received.last.since(sent.last);
+            seen.latency = received.latency.as_ref().map(packets::latency);
+        }
+        seen
+    }
+
+    /// Both together.
+    fn and(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            arrived: self.arrived + other.arrived,
+            sent_bytes: self.sent_bytes + other.sent_bytes,
+            arrived_bytes: self.arrived_bytes + other.arrived_bytes,
+            span: self.span.max(other.span),
+            delay: self.delay.max(other.delay),
+            dropped: self.dropped + other.dropped,
+            latency: self.latency,
+            took: self.took,
+        }
+    }
+
+    pub(super) const fn is_whole(&self) -> bool {
+        self.arrived >= self.sent
+    }
+
+    pub(super) fn offered(&self) -> BitRate {
+        BitRate::average(self.sent_bytes, self.span)
+    }
+
+    /// The trial of a search.
+    pub(super) fn trial(&self, purpose: TrialPurpose, intended: BitRate) -> SearchTrial {
+        let lost = self.sent.saturating_sub(self.arrived);
+        let lost_ratio = lost as f64 / self.sent.max(1) as f64;
+        SearchTrial {
+            purpose,
+            intended,
+            offered: self.offered(),
+            delivered: BitRate::average(self.arrived_bytes, self.span + self.delay),
+            sustained: None,
+            duration: self.span,
+            took: self.took,
+            datagrams: Some(self.sent),
+            lost_ratio,
+            delay: self.delay,
+            stamp: if self.dropped > 0 { Stamp::Suspect } else { Stamp::Valid },
+            disturbed: false,
+        }
+    }
+}
+
+/// Mean size of a frame, with the frame check sequence, in bytes.
+pub(super) fn mean(sizes: &FrameSizes) -> f64 {
+    sizes.all().iter().sum::<usize>() as f64 / sizes.all().len().max(1) as f64
+}
+
+const LESSONS: u64 = 3;
+const LESSON: Duration = Duration::from_millis(100);

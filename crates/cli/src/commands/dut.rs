@@ -1,0 +1,281 @@
+//! `linerate dut`.
+
+use std::net::IpAddr;
+use std::process::{Command, ExitCode};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use campaign::dut::{DutPlan, DutStep, DutTask, Lane, measure};
+use linux::event::StopSignals;
+use measurement::dut::{DutRecord, DutRow, DutSchema, FrameDirection};
+use measurement::packets::PacketsOrigin;
+use measurement::{BitRate, SearchGoal, Stamp, json};
+use packets::{FrameSizes, LiveCounts, Port, ReceiveWith, Setup};
+use report::packets::per_second;
+
+use super::packets::{BENCHMARK, cpus, layout, owned, send_with};
+use crate::exit::UsageError;
+use crate::flags::format::Form;
+use crate::flags::{DutFlags, Engine};
+use crate::moving_line::MovingLine;
+use crate::{exit, output, terminal};
+
+pub(crate) fn run(flags: &DutFlags) -> anyhow::Result<ExitCode> {
+    let form = flags.format.form()?;
+    if let Some(file) = &flags.output {
+        output::check_writable(file)?;
+    }
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
+    let ports = Ports::read(flags)?;
+    let tasks = tasks(flags, &ports)?;
+    let plan = plan(flags, &ports);
+    let names = linux::host::system_names();
+    let mut record = DutRecord {
+        schema: DutSchema::V1,
+        origin: PacketsOrigin {
+            linerate: env!("CARGO_PKG_VERSION").to_owned(),
+            host: names.host,
+            kernel: names.kernel,
+        },
+        port_a: ports.a.name.clone(),
+        port_b: ports.b.name.clone(),
+        rows: Vec::new(),
+        deviations: deviations(&plan),
+        interrupted: false,
+    };
+    let done = measure_all(flags, &tasks, &plan, &interrupts, &mut record);
+    if !record.rows.is_empty() {
+        print(&record, form, flags.verbose)?;
+        if let Some(file) = &flags.output {
+            output::write_whole(file, |out| json::write_indented(&record, out))?;
+        }
+    }
+    done?;
+    Ok(match record.stamp() {
+        _ if record.interrupted => ExitCode::from(exit::INTERRUPTED),
+        Stamp::Invalid => ExitCode::from(exit::INVALID),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// The two ports of this host.
+struct Ports {
+    a: Port,
+    b: Port,
+}
+
+impl Ports {
+    fn read(flags: &DutFlags) -> anyhow::Result<Self> {
+        if flags.port_a == flags.port_b {
+            let text = "the device is between two ports: name another one with --port-b";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        let owned = |name| owned(name, flags.link.i_own_this_link);
+        Ok(Self { a: owned(&flags.port_a)?, b: owned(&flags.port_b)? })
+    }
+
+    /// Speed of the slower one; none: one of them is virtual, or does not tell.
+    fn speed(&self) -> Option<BitRate> {
+        [&self.a, &self.b]
+            .into_iter()
+            .map(Port::speed)
+            .collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .min()
+    }
+}
+
+fn plan(flags: &DutFlags, ports: &Ports) -> DutPlan {
+    let asked = &flags.goals;
+    let goal = |loss_ratio: &f64| SearchGoal {
+        width_ratio: asked.width,
+        initial_trial: (asked.final_trial / 4).max(Duration::from_millis(50)),
+        final_trial: asked.final_trial,
+        duration_sum: asked.final_trial * 2,
+        ..SearchGoal::of_loss(*loss_ratio)
+    };
+    DutPlan {
+        goals: asked.loss.iter().map(goal).collect(),
+        budget: asked.budget,
+        latency: asked.final_trial,
+        burst: asked.burst,
+        link: ports.speed(),
+    }
+}
+
+/// The rows in the order in which they run: all sizes of a direction, as often as was asked.
+fn tasks(flags: &DutFlags, ports: &Ports) -> anyhow::Result<Vec<DutTask>> {
+    let mut tasks = Vec::new();
+    for direction in flags.direction.each() {
+        for sizes in &flags.sizes.0 {
+            for run in 0..flags.goals.repeat {
+                let lanes = lanes(flags, ports, direction, sizes)?;
+                tasks.push(DutTask { direction, lanes, run });
+            }
+        }
+    }
+    Ok(tasks)
+}
+
+fn lanes(
+    flags: &DutFlags,
+    ports: &Ports,
+    direction: FrameDirection,
+    sizes: &FrameSizes,
+) -> anyhow::Result<Vec<Lane>> {
+    let is_both = direction == FrameDirection::Both;
+    let forth = || lane(flags, (&ports.a, &ports.b), flags.link.gateway, sizes, is_both);
+    let back = || lane(flags, (&ports.b, &ports.a), flags.gateway_b, sizes, is_both);
+    Ok(match direction {
+        FrameDirection::AToB => vec![forth()?],
+        FrameDirection::BToA => vec![back()?],
+        FrameDirection::Both => vec![forth()?, back()?],
+    })
+}
+
+fn lane(
+    flags: &DutFlags,
+    (from, to): (&Port, &Port),
+    gateway: Option<IpAddr>,
+    sizes: &FrameSizes,
+    is_both: bool,
+) -> anyhow::Result<Lane> {
+    // A queue has one socket of AF_XDP: where both ports receive, frames leave by AF_PACKET.
+    let engine = if is_both { Engine::AfPacket } else { flags.link.engine };
+    let setup = Setup {
+        from: from.clone(),
+        to: Some(to.clone()),
+        send: send_with(engine),
+        receive: if flags.link.engine == Engine::AfPacket {
+            ReceiveWith::AfPacket
+        } else {
+            ReceiveWith::Best
+        },
+        queues: flags.link.queues,
+        cpus: cpus(&flags.link),
+    };
+    let is_ipv4 = flags.link.source.is_none_or(|source| source.is_ipv4());
+    let own = to.address(is_ipv4);
+    if let (Some(gateway), None) = (gateway, own) {
+        let text = format!(
+            "{gateway} cannot forward to {}, which has no address: ip address add ADDRESS/24 dev {}",
+            to.name, to.name
+        );
+        return Err(UsageError(text).into());
+    }
+    let destination = own.unwrap_or(IpAddr::V4(BENCHMARK[1]));
+    let layout = layout(&flags.link, gateway, &setup, sizes, destination)?;
+    Ok(Lane { setup, layout })
+}
+
+/// Measures all rows, while a signal may end them.
+fn measure_all(
+    flags: &DutFlags,
+    tasks: &[DutTask],
+    plan: &DutPlan,
+    interrupts: &StopSignals,
+    record: &mut DutRecord,
+) -> anyhow::Result<()> {
+    let line = MovingLine::new(flags.quiet);
+    for (number, task) in tasks.iter().enumerate() {
+        if let Some(command) = &flags.goals.reset {
+            line.show(format!("  reset: {command}"));
+            reset(command)?;
+        }
+        let title = format!("  {} of {}: {}", number + 1, tasks.len(), title(task));
+        let row = measure_one(task, plan, interrupts, &title, &line);
+        line.clear();
+        let (row, is_stopped) = row?;
+        record.rows.push(row);
+        if is_stopped {
+            record.interrupted = true;
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn title(task: &DutTask) -> String {
+    let sizes = task.lanes.first().map(|lane| lane.layout.sizes().all());
+    match sizes {
+        Some([size]) => format!("{size} bytes, {}", task.direction),
+        _ => format!("imix, {}", task.direction),
+    }
+}
+
+/// Measures a row beside a display of its steps, and says whether a signal ended it.
+fn measure_one(
+    task: &DutTask,
+    plan: &DutPlan,
+    interrupts: &StopSignals,
+    title: &str,
+    line: &MovingLine,
+) -> anyhow::Result<(DutRow, bool)> {
+    let (counts, stop) = (LiveCounts::default(), AtomicBool::new(false));
+    let (tell, told): (Sender<String>, Receiver<String>) = channel();
+    let done = thread::scope(|scope| {
+        let (counts, stop) = (&counts, &stop);
+        let working = scope.spawn(move || {
+            measure(task, plan, counts, stop, &mut |step| {
+                if let Some(text) = words(step) {
+                    // A display that is gone is no reason to stop measuring.
+                    _ = tell.send(text);
+                }
+            })
+        });
+        while !working.is_finished() {
+            if interrupts.arrived() {
+                stop.store(true, Relaxed);
+            }
+            if let Ok(text) = told.recv_timeout(LOOK) {
+                line.show(format!("{title}: {text}"));
+            }
+        }
+        working.join()
+    });
+    let row = done.unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
+    Ok((row, stop.load(Relaxed)))
+}
+
+fn words(step: DutStep<'_>) -> Option<String> {
+    Some(match step {
+        DutStep::Trial { number, rate } => format!("trial {number}, {}", per_second(rate)),
+        DutStep::Ended(_) => return None,
+        DutStep::Latency { share } => format!("latency at {:.0} %", share * 100.0),
+        DutStep::Burst { frames } => format!("burst of {frames} frames"),
+    })
+}
+
+fn reset(command: &str) -> anyhow::Result<()> {
+    let status = Command::new("sh").arg("-c").arg(command).status().context("cannot run sh")?;
+    if !status.success() {
+        bail!("the command of --reset failed ({status}): {command}");
+    }
+    Ok(())
+}
+
+/// In what these tests are not those of RFC 2544.
+fn deviations(plan: &DutPlan) -> Vec<String> {
+    let seconds = |goal: &SearchGoal| goal.final_trial.as_secs_f64();
+    let trial = plan.goals.first().map_or(1.0, seconds);
+    vec![
+        format!("trials of {trial} s, not 60 s, and bounds by the rules of RFC 9971"),
+        "latency of every frame, in the median and other quantiles, not of one in the middle"
+            .to_owned(),
+        "one search for the longest burst, not 50 repetitions".to_owned(),
+    ]
+}
+
+fn print(record: &DutRecord, form: Form, with_trials: bool) -> anyhow::Result<()> {
+    output::print_table(|out| match form {
+        Form::Text => report::dut::write(record, with_trials, terminal::width(), out),
+        Form::Json => json::write_indented(record, out),
+        Form::Compact => json::write(record, out).and_then(|()| writeln!(out)),
+    })
+}
+
+const LOOK: Duration = Duration::from_millis(20);

@@ -1,0 +1,156 @@
+//! A device under test in namespaces: its throughput, whose limit it is, and what is left behind.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use lab::{Access, Device, DeviceKind, PORT_A, PORT_B};
+use serde_json::Value;
+
+use crate::support::{Finished, Running, linerate, program, run, skip};
+
+const LINERATE: &str = env!("CARGO_BIN_EXE_linerate");
+
+fn device(kind: DeviceKind) -> Option<Device> {
+    if let Access::Forbidden { reason } = lab::prepare() {
+        return skip(&reason);
+    }
+    match Device::create(kind) {
+        Ok(device) => Some(device),
+        Err(error) => skip(&error.to_string()),
+    }
+}
+
+/// A device that takes 200 us for each frame: 5,000 frames in a second pass.
+fn slow() -> Option<Device> {
+    let cpus = linux::host::allowed_cpus().expect("known");
+    device(DeviceKind::Slow { cost: Duration::from_micros(200), cpu: cpus.get(1).copied() })
+}
+
+/// The program at the tester with these arguments, separated by spaces.
+fn at_tester(device: &Device, line: &str) -> Command {
+    let mut command = program(device.command(LINERATE));
+    command.args(line.split_whitespace());
+    command
+}
+
+fn command(device: &Device, options: &str) -> Command {
+    let ports = format!("--port-a {PORT_A} --port-b {PORT_B} --cpus 0,0");
+    at_tester(device, &format!("dut {ports} {options}"))
+}
+
+fn short(device: &Device, options: &str) -> Finished {
+    run(command(device, &format!("--final-trial 200ms --budget 8s --width 5% {options}")))
+}
+
+fn number(value: &Value, pointer: &str) -> f64 {
+    value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}: {value:#}"))
+}
+
+#[test]
+fn the_throughput_of_a_known_device_is_found_and_the_device_named() {
+    let Some(device) = slow() else { return };
+    let finished = short(&device, "--sizes 64 --json");
+    // Other tests of this machine may disturb the tester.
+    assert!(matches!(finished.code, Some(0 | 3)), "{finished:?}");
+    let record = finished.json();
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/dut.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(schema).expect("a schema"));
+    let schema = jsonschema::validator_for(&schema.expect("JSON")).expect("a schema");
+    schema.validate(&record).unwrap_or_else(|error| panic!("{error}: {record:#}"));
+    let frames = number(&record, "/rows/0/goals/0/lower_bits_per_second") / 512.0;
+    assert!((1_000.0..5_300.0).contains(&frames), "{frames} of 5000: {record:#}");
+    let who = record["rows"][0]["limit"]["who"].as_str().expect("known");
+    assert!(matches!(who, "device" | "tester"), "{record:#}");
+    assert_eq!(record["rows"][0]["latency"].as_array().map(Vec::len), Some(4), "{record:#}");
+    assert!(number(&record, "/rows/0/latency/1/latency/p50_nanos") > 100_000.0, "{record:#}");
+    assert!(number(&record, "/rows/0/back_to_back/frames") >= 1.0, "{record:#}");
+}
+
+#[test]
+fn a_router_is_found_by_arp_and_both_directions_are_measured() {
+    let Some(device) = device(DeviceKind::Router { rules: 0 }) else { return };
+    let gateways = format!(
+        "--gateway {} --gateway-b {}",
+        device.gateway().expect("it routes"),
+        device.gateway_b().expect("it routes")
+    );
+    let options = format!("{gateways} --direction all --sizes 128 --loss 0.5% --burst 0s");
+    let finished = short(&device, &format!("{options} -v"));
+    assert!(matches!(finished.code, Some(0 | 3)), "{finished:?}");
+    finished.assert_prints(&["128 B", "A to B", "B to A", "both", "LIMIT", "latency, us"]);
+    short(&device, "--sizes 64 --gateway 198.18.0.77")
+        .assert_complaint(1, &["no answer from 198.18.0.77"]);
+}
+
+#[test]
+fn a_program_on_the_testers_cpu_is_named_and_makes_the_result_invalid() {
+    let Some(device) = slow() else { return };
+    let mut hog = program(Command::new("sh"));
+    hog.args(["-c", "exec taskset -c 0 sh -c 'while :; do :; done'"]);
+    let hog = Running::start(hog);
+    let finished = short(&device, "--sizes 64 --loss 0 --burst 0s --json");
+    drop(hog);
+    assert_eq!(finished.code, Some(3), "{finished:?}");
+    let record = finished.json();
+    assert_eq!(record["rows"][0]["limit"]["who"], "tester", "{record:#}");
+    assert_eq!(record["rows"][0]["limit"]["stamp"], "INVALID", "{record:#}");
+}
+
+#[test]
+fn nothing_is_left_at_the_ports_when_it_is_interrupted_or_killed() {
+    let Some(device) = slow() else { return };
+    let links = || {
+        let shown = device.command("ip").args(["-details", "link"]).output().expect("iproute2");
+        String::from_utf8(shown.stdout).expect("text")
+    };
+    let before = links();
+    assert!(!before.contains("xdp"), "{before}");
+    for signal in ["INT", "KILL"] {
+        let running = Running::start(command(&device, "--sizes 64 --json --quiet"));
+        let attached = (0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            links().contains("prog/xdp")
+        });
+        assert!(attached, "no program: {}", links());
+        running.signal(signal);
+        let finished = running.finish();
+        if signal == "INT" {
+            assert_eq!(finished.code, Some(130), "{finished:?}");
+            assert_eq!(finished.json()["interrupted"], true);
+        }
+        assert_eq!(links(), before, "after {signal}");
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_said_in_a_sentence() {
+    let Some(device) = device(DeviceKind::Bridge) else { return };
+    for (options, code, words) in [
+        ("--port-a port-a --port-b port-a", 2, "two ports"),
+        ("--port-a port-a --port-b nowhere", 1, "no interface nowhere"),
+        ("--port-a port-a --port-b lo", 1, "no Ethernet address"),
+        ("--port-a port-a --port-b port-b --sizes 63", 2, "63: choose 64"),
+        ("--port-a port-a --port-b port-b --sizes 9000", 1, "exceeds the MTU"),
+        ("--port-a port-a --port-b port-b --gateway 198.18.0.254", 2, "has no address"),
+        ("--port-a port-a --port-b port-b --reset false", 1, "--reset failed"),
+    ] {
+        run(at_tester(&device, &format!("dut {options}"))).assert_complaint(code, &[words]);
+    }
+    run(linerate("dut --port-a a")).assert_complaint(2, &["--port-b"]);
+}
+
+#[test]
+fn a_link_that_others_need_is_refused() {
+    let Some(device) = device(DeviceKind::Router { rules: 0 }) else { return };
+    let gateway = device.gateway().expect("it routes");
+    let mut route = device.command("ip");
+    route.args(["route", "add", "default", "via", &gateway.to_string()]);
+    assert!(route.status().expect("iproute2").success());
+    for line in [
+        "dut --port-a port-a --port-b port-b".to_owned(),
+        "packets --from port-a --to port-b".to_owned(),
+    ] {
+        run(at_tester(&device, &line)).assert_complaint(2, &["default route", "--i-own-this-link"]);
+    }
+}

@@ -1,0 +1,188 @@
+//! Writes the record of a device under test: a row a size and direction, who limits, latency by
+//! load, and on request the frame loss curve.
+
+use std::io::{self, Write};
+
+use measurement::dut::{DutRecord, DutRow, Limiter};
+use measurement::units::counted;
+use measurement::{BitRate, GoalEnd, Stamp};
+
+use crate::columns::{Cell, Columns, Emphasis};
+use crate::packets::{micros, per_second};
+use crate::screen::{labelled, sentence};
+use crate::search::{percent, seconds, trials};
+use crate::width::Width;
+
+/// Writes `record` as text of at most `width` columns where words allow it; with every trial, which
+/// are the frame loss curve, if `with_trials`.
+///
+/// # Errors
+/// An error of writing to `out`.
+pub fn write(
+    record: &DutRecord,
+    with_trials: bool,
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{}", head(record))?;
+    writeln!(out)?;
+    throughput(record).write(out, INDENT, Width::of(width))?;
+    if record.rows.iter().any(|row| !row.latency.is_empty()) {
+        writeln!(out)?;
+        latency(record).write(out, INDENT, Width::of(width))?;
+    }
+    if with_trials {
+        for row in &record.rows {
+            writeln!(out, "\n{}, {}", frames(row), row.direction)?;
+            trials(&row.trials).write(out, INDENT, Width::of(width))?;
+        }
+    }
+    writeln!(out)?;
+    for line in closing(record, with_trials, width) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// `linerate  a0 - device - b0   2 rows in 12.34 s`.
+fn head(record: &DutRecord) -> String {
+    let took = record.rows.iter().map(|row| row.took).sum();
+    let rows = counted(record.rows.len() as u64, "row");
+    let DutRecord { port_a, port_b, .. } = record;
+    format!("linerate  {port_a} - device - {port_b}   {rows} in {}", seconds(took))
+}
+
+/// `64 B`, `imix`.
+fn frames(row: &DutRow) -> String {
+    match row.sizes.as_slice() {
+        [size] => format!("{size} B"),
+        _ => "imix".to_owned(),
+    }
+}
+
+/// The direction of a row, if that is not the same for all.
+fn direction(record: &DutRecord, row: &DutRow) -> String {
+    let is_other = |other: &DutRow| other.direction != row.direction;
+    if record.rows.iter().any(is_other) { row.direction.to_string() } else { String::new() }
+}
+
+fn throughput(record: &DutRecord) -> Columns {
+    let mut table = Columns::default();
+    let goals = record.rows.first().map(|row| row.goals.as_slice()).unwrap_or_default();
+    let losses = goals.iter().map(|goal| format!("loss {}", percent(goal.goal.loss_ratio)));
+    let mut titles = vec!["frames".to_owned(), String::new()];
+    titles.extend(losses);
+    titles.insert(titles.len().min(3), "rate".to_owned());
+    titles.extend(["burst", "trust"].map(str::to_owned));
+    table.push(titles.into_iter().map(|title| Cell::new(title, Emphasis::Faint)).collect());
+    for row in &record.rows {
+        table.push(cells(record, row));
+    }
+    table
+}
+
+fn cells(record: &DutRecord, row: &DutRow) -> Vec<Cell> {
+    let first = row.goals.first().and_then(|goal| goal.lower);
+    let bounds = row.goals.iter().map(|goal| {
+        let text =
+            goal.lower.map_or("-".to_owned(), |load| per_second(row.frames_per_second(load)));
+        let is_sure = matches!(goal.end, GoalEnd::Width | GoalEnd::MaxLoad);
+        Cell::new(text, if is_sure { Emphasis::Strong } else { Emphasis::Warning })
+    });
+    let mut cells = vec![Cell::from(frames(row)), Cell::from(direction(record, row))];
+    cells.extend(bounds);
+    let rate = first.map_or("-".to_owned(), |load: BitRate| load.to_string());
+    cells.insert(cells.len().min(3), Cell::from(rate));
+    cells.push(Cell::from(row.back_to_back.map_or(String::new(), |burst| {
+        format!("{}{}", if burst.is_limit { "" } else { ">" }, burst.frames)
+    })));
+    cells.push(match &row.limit {
+        None => Cell::from("-"),
+        Some(limit) => {
+            let emphasis = match limit.stamp {
+                Stamp::Valid => Emphasis::Good,
+                Stamp::Suspect => Emphasis::Warning,
+                Stamp::Invalid => Emphasis::Bad,
+            };
+            Cell::new(limit.stamp.to_string(), emphasis)
+        }
+    });
+    cells
+}
+
+/// Latency at the shares of the throughput.
+fn latency(record: &DutRecord) -> Columns {
+    let mut table = Columns::default();
+    let shares = record.rows.iter().map(|row| row.latency.as_slice()).max_by_key(|all| all.len());
+    let mut titles = vec!["latency, us: p50 / p99".to_owned(), String::new()];
+    let shares = shares.unwrap_or_default();
+    titles.extend(shares.iter().map(|one| format!("at {}", percent(one.share))));
+    table.push(titles.into_iter().map(|title| Cell::new(title, Emphasis::Faint)).collect());
+    for row in record.rows.iter().filter(|row| !row.latency.is_empty()) {
+        let times = row.latency.iter().map(|one| {
+            let text = one.latency.as_ref().map_or("-".to_owned(), |times| {
+                format!("{} / {}", micros(times.p50_nanos), micros(times.p99_nanos))
+            });
+            Cell::from(text)
+        });
+        let names = [frames(row), direction(record, row)].map(Cell::from);
+        table.push(names.into_iter().chain(times).collect());
+    }
+    table
+}
+
+fn closing(record: &DutRecord, with_trials: bool, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for who in [Limiter::Tester, Limiter::Wire, Limiter::Device, Limiter::None] {
+        let rows: Vec<_> = record
+            .rows
+            .iter()
+            .filter_map(|row| Some((row, row.limit.as_ref().filter(|limit| limit.who == who)?)))
+            .collect();
+        let Some((_, limit)) = rows.first() else { continue };
+        let mut names: Vec<_> = rows.iter().map(|(row, _)| frames(row)).collect();
+        names.dedup();
+        let text = format!("{} ({}): {}", name(who), names.join(", "), limit.why);
+        let emphasis = if who == Limiter::Tester { Emphasis::Bad } else { Emphasis::Strong };
+        lines.extend(labelled("LIMIT", emphasis, &sentence(&text), width));
+    }
+    let mut notes = Vec::new();
+    for row in &record.rows {
+        let unsure = row.goals.iter().filter(|goal| goal.end == GoalEnd::Budget);
+        notes.extend(unsure.map(|goal| {
+            let loss = percent(goal.goal.loss_ratio);
+            format!("{}, loss {loss}: the time was over; give more with --budget", frames(row))
+        }));
+        notes.extend(row.remarks.iter().map(|remark| format!("{}: {remark}", frames(row))));
+    }
+    if with_trials {
+        notes.extend(record.deviations.iter().map(|text| format!("not as RFC 2544: {text}")));
+        if let Some(row) = record.rows.first() {
+            let (send, receive) = (&row.send_engine, &row.receive_engine);
+            let (sender, receiver) = (send.engine.name(), receive.engine.name());
+            let text = format!(
+                "sent by {sender} ({}); received by {receiver} ({})",
+                send.why, receive.why
+            );
+            notes.push(text);
+        }
+    }
+    for note in notes {
+        lines.extend(labelled("NOTE", Emphasis::Warning, &sentence(&note), width));
+    }
+    if record.interrupted {
+        lines.push("interrupted: a row may be missing, or its search not at its end".to_owned());
+    }
+    lines
+}
+
+const fn name(who: Limiter) -> &'static str {
+    match who {
+        Limiter::Device => "the device",
+        Limiter::Wire => "the link",
+        Limiter::Tester => "the tester, not the device",
+        Limiter::None => "nothing",
+    }
+}
+
+const INDENT: usize = 2;
