@@ -8,6 +8,7 @@ mod attribution;
 mod comparison;
 mod copy;
 mod cost;
+mod dut;
 mod forwarder;
 mod knee;
 mod ledger;
@@ -62,6 +63,12 @@ enum What {
     Copy,
     /// What it costs to watch the hosts
     Cost,
+    /// A device of known throughput is measured, and it or the tester named as the limit
+    Dut {
+        /// How often each case is run
+        #[arg(long, value_name = "COUNT", default_value_t = 1)]
+        runs: u32,
+    },
     /// Behind a forwarder with a rate of its own every row names the path and its rate
     Forwarder {
         /// Only at these rates
@@ -150,6 +157,7 @@ impl Proof {
             What::Comparison => comparison::run(&under_test),
             What::Copy => copy::run(&under_test),
             What::Cost => cost::run(&under_test),
+            What::Dut { runs } => verdict("dut", &dut::run(&under_test, runs)?),
             What::Forwarder { rates } => {
                 verdict("forwarder", &forwarder::run(&under_test, &rates)?)
             }

@@ -134,3 +134,92 @@ const STOLEN: f64 = 0.02;
 const AT_SPEED: f64 = 0.99;
 /// Loads up to this many times the upper bound tell what happens at it.
 const NEAR: f64 = 1.5;
+
+#[cfg(test)]
+mod tests {
+    use measurement::{GoalEnd, SearchGoal, TrialPurpose};
+
+    use super::*;
+
+    fn rate(kbps: u64) -> BitRate {
+        BitRate::from_bits_per_second(kbps * 1_000)
+    }
+
+    fn trial(intended: u64, offered: u64, lost_ratio: f64) -> SearchTrial {
+        SearchTrial {
+            purpose: TrialPurpose::Bound,
+            intended: rate(intended),
+            offered: rate(offered),
+            delivered: rate(offered),
+            sustained: None,
+            duration: Duration::from_secs(1),
+            took: Duration::from_secs(1),
+            datagrams: Some(10_000),
+            lost_ratio,
+            delay: Duration::from_micros(100),
+            stamp: Stamp::Valid,
+            disturbed: false,
+        }
+    }
+
+    fn goal(lower: u64, upper: Option<u64>) -> GoalResult {
+        GoalResult {
+            goal: SearchGoal::of_loss(0.0),
+            lower: Some(rate(lower)),
+            upper: upper.map(rate),
+            throughput: Some(rate(lower)),
+            trials: 2,
+            took: Duration::from_secs(2),
+            end: GoalEnd::Width,
+        }
+    }
+
+    fn judged(trials: &[SearchTrial], tester: &Tester, wire: Option<u64>) -> (Limiter, Stamp) {
+        let upper =
+            trials.iter().find(|trial| trial.lost_ratio > 0.0 || trial.offered < trial.intended);
+        let upper = upper.map(|trial| trial.intended.bits_per_second() / 1_000);
+        let limit = dut_limit(&[goal(1_000, upper)], trials, tester, wire.map(rate));
+        assert!(!limit.why.is_empty());
+        (limit.who, limit.stamp)
+    }
+
+    fn idle() -> Tester {
+        Tester { span: Duration::from_secs(10), ..Tester::default() }
+    }
+
+    #[test]
+    fn what_is_lost_between_idle_ports_is_the_devices() {
+        let trials = [trial(1_000, 1_000, 0.0), trial(1_010, 1_010, 0.02)];
+        assert_eq!(judged(&trials, &idle(), None), (Limiter::Device, Stamp::Valid));
+        assert_eq!(judged(&trials[..1], &idle(), None), (Limiter::None, Stamp::Valid));
+        assert_eq!(judged(&trials[..1], &idle(), Some(1_005)), (Limiter::Wire, Stamp::Valid));
+    }
+
+    #[test]
+    fn a_tester_that_is_slow_deaf_or_disturbed_makes_the_result_invalid() {
+        let invalid = (Limiter::Tester, Stamp::Invalid);
+        let slow = [trial(1_000, 1_000, 0.0), trial(1_300, 1_010, 0.0)];
+        assert_eq!(judged(&slow, &idle(), None), invalid);
+        let lost = [trial(1_000, 1_000, 0.0), trial(1_010, 1_010, 0.02)];
+        let deaf = Tester { dropped: vec![0, 150], ..idle() };
+        assert_eq!(judged(&lost, &deaf, None), invalid);
+        let heard = Tester { dropped: vec![0, 50], ..idle() };
+        assert_eq!(judged(&lost, &heard, None), (Limiter::Device, Stamp::Valid));
+        let other = |millis| OtherProgram {
+            name: "make".to_owned(),
+            cpu: 0,
+            time: Duration::from_millis(millis),
+        };
+        let crowded = Tester { others: vec![other(600), other(500)], ..idle() };
+        assert_eq!(judged(&lost, &crowded, None), invalid);
+        let quiet = Tester { others: vec![other(500)], ..idle() };
+        assert_eq!(judged(&lost, &quiet, None), (Limiter::Device, Stamp::Valid));
+    }
+
+    #[test]
+    fn time_that_a_hypervisor_takes_makes_the_result_suspect() {
+        let lost = [trial(1_000, 1_000, 0.0), trial(1_010, 1_010, 0.02)];
+        let stolen = Tester { stolen: vec![(0, Duration::from_millis(300))], ..idle() };
+        assert_eq!(judged(&lost, &stolen, None), (Limiter::Device, Stamp::Suspect));
+    }
+}

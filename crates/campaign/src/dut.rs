@@ -13,9 +13,11 @@ use measurement::{BitRate, SearchGoal, SearchTrial, TrialPurpose};
 use packets::{FrameLayout, FrameSizes, LiveCounts, PacketError, Setup};
 
 mod burst;
+mod observed;
 mod path;
 mod tester;
 
+pub use observed::DeviceWatch;
 use path::{Load, Path, Seen};
 use tester::Watch;
 
@@ -50,6 +52,8 @@ pub struct DutPlan {
     pub latency: Duration,
     /// The longest burst that is tried; zero: none is.
     pub burst: Duration,
+    /// A linerate on the device that watches it; none: the device is not asked.
+    pub watch: Option<DeviceWatch>,
     /// Speed of the slower port; none: not known, as of virtual ones.
     pub link: Option<BitRate>,
 }
@@ -71,6 +75,8 @@ pub enum DutStep<'a> {
         /// The share, 0 to 1.
         share: f64,
     },
+    /// An overload, while the device watches itself.
+    Observed,
     /// A burst is sent.
     Burst {
         /// Its frames.
@@ -105,6 +111,12 @@ pub fn measure(
         None => Vec::new(),
     };
     let burst = (is_whole && !plan.burst.is_zero()).then(|| run.burst()).transpose()?.flatten();
+    let upper = goals.iter().filter_map(|goal| goal.upper).max();
+    let overload = upper.or(throughput).map(|load| bit_rate(load.bits_per_second() as f64 * OVER));
+    let device = match (&plan.watch, overload) {
+        (Some(watch), Some(load)) if is_whole => Some(run.observe(watch, load)?),
+        _ => None,
+    };
     let wire = plan.link.map(|link| at_speed(link, run.path.sizes(), task.lanes.len()));
     Ok(DutRow {
         direction: task.direction,
@@ -117,6 +129,7 @@ pub fn measure(
         goals,
         latency,
         back_to_back: burst,
+        device,
         trials: run.trials,
         took: linux::clock::monotonic().saturating_sub(start),
     })
@@ -209,6 +222,8 @@ fn whole(number: f64) -> u64 {
 
 /// Shares of the throughput at which latency is measured.
 const SHARES: [f64; 4] = [0.1, 0.5, 0.9, 1.0];
+/// Of the upper bound: an overload that shows what limits.
+const OVER: f64 = 1.1;
 /// Frames in a second of the first trial.
 const FIRST: f64 = 2_000.0;
 /// Frames in a second: what is slower has too few to see loss.

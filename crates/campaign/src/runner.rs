@@ -20,6 +20,7 @@ mod observed;
 mod probe;
 
 pub use observed::ObservedHost;
+pub(crate) use observed::run_observed;
 
 use self::probe::LatencyProbe;
 

@@ -37,14 +37,16 @@ pub enum DeviceKind {
     Slow {
         /// Time for a frame.
         cost: Duration,
-        /// The CPU that it runs on; none: any.
-        cpu: Option<usize>,
     },
     /// Nothing: a command that is run in the device's namespace forwards.
     None,
 }
 
 impl DeviceKind {
+    const fn is_of_the_kernel(self) -> bool {
+        !matches!(self, Self::Slow { .. } | Self::None)
+    }
+
     const fn routes(self) -> bool {
         matches!(self, Self::Router { .. } | Self::Nat | Self::Shaper(_))
     }
@@ -64,14 +66,15 @@ pub struct Device {
 }
 
 impl Device {
-    /// Creates a tester and a device.
+    /// Creates a tester and a device, which forwards on a CPU of its own if one is given: what the
+    /// kernel forwards is otherwise done on the CPU of the tester.
     ///
-    /// It needs the rights that [`prepare`](crate::prepare) gets; [`DeviceKind::Slow`] and
-    /// [`DeviceKind::Xdp`] need root.
+    /// It needs the rights that [`prepare`](crate::prepare) gets; a CPU, [`DeviceKind::Slow`] and
+    /// [`DeviceKind::Xdp`] need root. A CPU for the kernel needs ethtool(8) and taskset(1).
     ///
     /// # Errors
     /// [`LabError::Device`] if the device cannot be set up, else the step that failed.
-    pub fn create(kind: DeviceKind) -> Result<Self, LabError> {
+    pub fn create(kind: DeviceKind, cpu: Option<usize>) -> Result<Self, LabError> {
         let (tester, inside) = (create_namespace()?, create_namespace()?);
         for (port, other) in [(PORT_A, DEVICE_A), (PORT_B, DEVICE_B)] {
             join(&tester, port, &inside, other)?;
@@ -84,7 +87,10 @@ impl Device {
                 set_up(&mut route, name)?;
             }
         }
-        let held = made.forward()?;
+        let held = made.forward(cpu)?;
+        if let Some(cpu) = cpu.filter(|_| kind.is_of_the_kernel()) {
+            made.give_cpu(cpu).map_err(LabError::Device)?;
+        }
         Ok(Self { _held: held, ..made })
     }
 
@@ -137,7 +143,7 @@ impl Device {
     }
 
     /// Has the device forward; what does so beside the kernel.
-    fn forward(&self) -> Result<Option<Held>, LabError> {
+    fn forward(&self, cpu: Option<usize>) -> Result<Option<Held>, LabError> {
         match self.kind {
             DeviceKind::Bridge => self.bridge().map_err(LabError::Device)?,
             DeviceKind::Router { rules: 0 } | DeviceKind::None => {}
@@ -148,7 +154,7 @@ impl Device {
                 let program = run_in(&self.inside, DEVICE_A, attach)?;
                 return program.map(Held::Program).map(Some).map_err(LabError::Device);
             }
-            DeviceKind::Slow { cost, cpu } => {
+            DeviceKind::Slow { cost } => {
                 let start = || Slow::start(indices()?, cost, cpu);
                 let slow = run_in(&self.inside, DEVICE_A, start)?;
                 return slow.map(Held::Slow).map(Some).map_err(LabError::Device);
@@ -161,6 +167,22 @@ impl Device {
         open_route(&self.inside, DEVICE_B)?
             .shape_tbf(DEVICE_B, shape.bucket())
             .map_err(|source| LabError::Shape { interface: DEVICE_B.to_owned(), source })
+    }
+
+    /// Has a thread of the kernel forward on this CPU: threaded NAPI, which veth(4) has where its peer
+    /// hands over frames one by one.
+    fn give_cpu(&self, cpu: usize) -> io::Result<()> {
+        for port in PORTS {
+            run(self.command("ethtool").args(["-K", port, "tso", "off"]))?;
+        }
+        run(self.device_command("unshare").args(["-m", "sh", "-c", THREADED]))?;
+        for thread in linux::process::thread_uses() {
+            if thread.is_kernel && thread.name.starts_with("napi/device-") {
+                let (cpu, thread) = (cpu.to_string(), thread.thread.to_string());
+                run(Command::new("taskset").args(["-p", "-c", &cpu, &thread]))?;
+            }
+        }
+        Ok(())
     }
 
     fn bridge(&self) -> io::Result<()> {
@@ -188,6 +210,13 @@ impl Device {
         };
         load().map_err(LabError::Device)
     }
+}
+
+/// Runs a command, whose output is of no interest.
+fn run(command: &mut Command) -> io::Result<()> {
+    let status = command.stdout(Stdio::null()).status()?;
+    let failed = || io::Error::other(format!("{command:?}: {status}"));
+    if status.success() { Ok(()) } else { Err(failed()) }
 }
 
 /// What forwards as long as it exists.
@@ -232,6 +261,9 @@ pub const DEVICE_A: &str = "device-a";
 pub const DEVICE_B: &str = "device-b";
 const PORTS: [&str; 2] = [PORT_A, PORT_B];
 const INSIDE: [&str; 2] = [DEVICE_A, DEVICE_B];
+/// For sh(1), with a /sys of the device's network.
+const THREADED: &str = "mount -t sysfs sysfs /sys && for name in device-a device-b; do \
+                        ethtool -K $name gro on && echo 1 > /sys/class/net/$name/threaded; done";
 const BRIDGE: &str = "bridge0";
 /// Addresses for benchmarks of network devices (RFC 2544, appendix C.2.2; RFC 6890).
 const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 19, 0, 1)];

@@ -64,6 +64,46 @@ pub struct BackToBack {
     pub is_limit: bool,
 }
 
+/// What a linerate on the device tells of it, by its counters and samples during an overload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceSeen {
+    /// Name or address of the device.
+    pub name: String,
+    /// What limits it or may do so, a sentence each; the most significant first.
+    pub findings: Vec<String>,
+    /// Share of its busy CPU time in packet filters and connection tracking, 0 to 1; none: it was not
+    /// sampled.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub filter_share: Option<f64>,
+    /// CPU time in them for each frame that it forwarded, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub filter_nanos_per_frame: Option<f64>,
+    /// Why something is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub notes: Vec<String>,
+}
+
+impl DeviceSeen {
+    /// What is known of its limit, the most significant first.
+    pub fn sentences(&self) -> impl Iterator<Item = String> + '_ {
+        let share = self.filter_share.filter(|share| *share >= COSTLY);
+        let filters = share.map(|share| {
+            let each = self.filter_nanos_per_frame.map(|nanos| format!(", {nanos:.0} ns a frame"));
+            format!(
+                "{} runs packet filters in {:.0} % of its busy CPU time{}",
+                self.name,
+                share * 100.0,
+                each.unwrap_or_default()
+            )
+        });
+        filters.into_iter().chain(self.findings.iter().cloned())
+    }
+}
+
+/// Share of the busy time from which on packet filters are told of.
+const COSTLY: f64 = 0.05;
+
 /// What keeps a device under test from carrying more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -115,6 +155,9 @@ pub struct DutRow {
     /// The longest burst without loss; none: not measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub back_to_back: Option<BackToBack>,
+    /// What the device tells of itself; none: it was not asked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub device: Option<DeviceSeen>,
     /// Who the limit is; none: the row ended early.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub limit: Option<DutLimit>,

@@ -139,7 +139,9 @@ impl Sender {
     pub(crate) fn flush(&mut self) -> io::Result<usize> {
         match self {
             Self::Xdp { sockets, .. } => sockets.iter_mut().try_fold(0, |left, socket| {
-                socket.kick()?;
+                if socket.outstanding() > 0 {
+                    socket.kick()?;
+                }
                 Ok(left + socket.outstanding())
             }),
             Self::Packet(socket) => {

@@ -235,37 +235,30 @@ fn send(
     live: &LiveCounts,
     stop: &AtomicBool,
 ) -> io::Result<Sent> {
-    let mut pacer = plan.rate.map(|rate| pacer(rate, plan));
+    let mut pace = plan.rate.map(|rate| Pace::new(rate, plan));
     let most = plan.frames.unwrap_or(u64::MAX);
     let used = ThreadTime::read();
     let start = now();
     let end = start.after(plan.duration);
     let mut frames = 0;
     let mut last = start;
-    let mut forgone = Duration::ZERO;
     loop {
         let time = now();
         if time >= end || frames >= most || stop.load(Relaxed) {
             break;
         }
         let left = usize::try_from(most - frames).unwrap_or(usize::MAX).min(BATCH);
-        let allowed = match &mut pacer {
-            None => left,
-            Some(pacer) => match pacer.allowance(time, left) {
-                Ok(allowed) => {
-                    forgone += pacer.take_begun().map_or(Duration::ZERO, |batch| batch.forgone);
-                    allowed
-                }
-                Err(due) => {
-                    sender.flush()?;
-                    wait_until(due.min(end), time, setup.shares_a_cpu());
-                    continue;
-                }
-            },
+        let allowed = match pace.as_mut().map_or(Ok(left), |pace| pace.allowance(time, left)) {
+            Ok(allowed) => allowed,
+            Err(due) => {
+                sender.flush()?;
+                wait_until(due.min(end), time, setup.shares_a_cpu());
+                continue;
+            }
         };
         let queued = sender.send(layout, frames, allowed, time)?;
-        if let Some(pacer) = &mut pacer {
-            pacer.sent(queued);
+        if let Some(pace) = &mut pace {
+            pace.pacer.sent(queued);
         }
         frames += queued as u64;
         last = if queued > 0 { time } else { last };
@@ -282,8 +275,28 @@ fn send(
         cpu: used.ran,
         waited: used.waited,
         refused: sender.refused(),
-        behind: forgone,
+        behind: pace.map_or(Duration::ZERO, |pace| pace.forgone),
     })
+}
+
+/// The pace of a trial: what a late thread could not send is sent later, since a trial needs its
+/// load.
+struct Pace {
+    pacer: Pacer,
+    forgone: Duration,
+}
+
+impl Pace {
+    fn new(rate: f64, plan: &TrialPlan) -> Self {
+        Self { pacer: pacer(rate, plan), forgone: Duration::ZERO }
+    }
+
+    /// How many frames may leave now, at most `most`; else when the next one may.
+    fn allowance(&mut self, time: Timestamp, most: usize) -> Result<usize, Timestamp> {
+        let allowed = self.pacer.allowance(time, most)?;
+        self.forgone += self.pacer.take_begun().map_or(Duration::ZERO, |batch| batch.forgone);
+        Ok(allowed)
+    }
 }
 
 /// Waits until the device has taken all frames, for a while.
@@ -293,8 +306,7 @@ fn flush(sender: &mut Sender, ended: Timestamp) -> io::Result<()> {
     Ok(())
 }
 
-/// A pacer for frames in a second: what a late thread could not send is sent later, since a trial
-/// needs its load.
+/// A pacer for frames in a second.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of frames")]
 fn pacer(rate: f64, plan: &TrialPlan) -> Pacer {
     let bits = (rate * 8.0 * BLOCK as f64).round().max(1.0) as u64;

@@ -153,6 +153,9 @@ fn closing(record: &DutRecord, with_trials: bool, width: usize) -> Vec<String> {
             let loss = percent(goal.goal.loss_ratio);
             format!("{}, loss {loss}: the time was over; give more with --budget", frames(row))
         }));
+        let device = row.device.iter();
+        notes.extend(device.clone().flat_map(|seen| seen.notes.iter().cloned()));
+        notes.extend(device.flat_map(measurement::dut::DeviceSeen::sentences));
         notes.extend(row.remarks.iter().map(|remark| format!("{}: {remark}", frames(row))));
     }
     if with_trials {
@@ -186,3 +189,118 @@ const fn name(who: Limiter) -> &'static str {
 }
 
 const INDENT: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use measurement::dut::{
+        BackToBack, DeviceSeen, DutLimit, DutSchema, FrameDirection, LatencyAtLoad,
+    };
+    use measurement::packets::{EngineUse, FrameLatency, PacketEngine, PacketsOrigin};
+    use measurement::{GoalResult, SearchGoal, SearchTrial, TrialPurpose};
+
+    use super::*;
+    use crate::columns::plain;
+
+    fn rate(kbps: u64) -> BitRate {
+        BitRate::from_bits_per_second(kbps * 1_000)
+    }
+
+    fn goal(loss_ratio: f64, kbps: u64, end: GoalEnd) -> GoalResult {
+        GoalResult {
+            goal: SearchGoal::of_loss(loss_ratio),
+            lower: Some(rate(kbps)),
+            upper: Some(rate(kbps + kbps / 100)),
+            throughput: Some(rate(kbps)),
+            trials: 4,
+            took: Duration::from_secs(4),
+            end,
+        }
+    }
+
+    fn row(direction: FrameDirection, sizes: &[usize], who: Limiter, stamp: Stamp) -> DutRow {
+        let engine = EngineUse { engine: PacketEngine::AfXdp, why: "as asked".to_owned() };
+        let latency = |share| LatencyAtLoad {
+            share,
+            load: rate(1_000),
+            lost_ratio: 0.0,
+            latency: Some(FrameLatency {
+                p50_nanos: 45_300,
+                p99_nanos: 912_000,
+                ..FrameLatency::default()
+            }),
+        };
+        DutRow {
+            direction,
+            sizes: sizes.to_vec(),
+            run: 0,
+            send_engine: engine.clone(),
+            receive_engine: engine,
+            goals: vec![goal(0.0, 51_200, GoalEnd::Width), goal(0.005, 52_000, GoalEnd::Budget)],
+            remarks: vec!["an overload collapses".to_owned()],
+            latency: vec![latency(0.1), latency(1.0)],
+            back_to_back: Some(BackToBack { frames: 1_344, load: rate(400_000), is_limit: true }),
+            device: Some(DeviceSeen {
+                name: "10.0.0.254".to_owned(),
+                filter_share: Some(0.42),
+                filter_nanos_per_frame: Some(1_234.0),
+                ..DeviceSeen::default()
+            }),
+            limit: Some(DutLimit {
+                who,
+                why: "of 52 Mbit/s 1 % do not come out".to_owned(),
+                stamp,
+            }),
+            trials: vec![SearchTrial {
+                purpose: TrialPurpose::Bound,
+                intended: rate(51_712),
+                offered: rate(51_712),
+                delivered: rate(51_200),
+                sustained: None,
+                duration: Duration::from_secs(1),
+                took: Duration::from_secs(1),
+                datagrams: Some(100_000),
+                lost_ratio: 0.01,
+                delay: Duration::from_micros(340),
+                stamp: Stamp::Valid,
+                disturbed: false,
+            }],
+            took: Duration::from_secs(17),
+        }
+    }
+
+    fn text(with_trials: bool) -> String {
+        let record = DutRecord {
+            schema: DutSchema::V1,
+            origin: PacketsOrigin {
+                linerate: "0.1.0".to_owned(),
+                host: "tester".to_owned(),
+                kernel: "6.12".to_owned(),
+            },
+            port_a: "eth1".to_owned(),
+            port_b: "eth2".to_owned(),
+            rows: vec![
+                row(FrameDirection::AToB, &[64], Limiter::Device, Stamp::Valid),
+                row(FrameDirection::Both, &[64, 1518], Limiter::Tester, Stamp::Invalid),
+            ],
+            deviations: vec!["trials are short".to_owned()],
+            interrupted: false,
+        };
+        let mut out = Vec::new();
+        write(&record, with_trials, 80, &mut out).expect("a vector takes all");
+        plain(&String::from_utf8(out).expect("text"))
+    }
+
+    #[test]
+    fn rows_and_limits_fit_a_terminal() {
+        let text = text(false);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn every_trial_is_told_on_request() {
+        insta::assert_snapshot!(text(true));
+    }
+}

@@ -36,8 +36,8 @@ pub(super) struct Load {
 pub(super) struct Seen {
     pub(super) sent: u64,
     pub(super) arrived: u64,
-    sent_bytes: u64,
-    arrived_bytes: u64,
+    pub(super) sent_bytes: u64,
+    pub(super) arrived_bytes: u64,
     pub(super) span: Duration,
     /// From the last frame that was sent to the last that arrived.
     delay: Duration,

@@ -28,7 +28,7 @@ pub struct ObservedHost {
 /// # Errors
 /// [`SessionError::Unobserved`] if one of the hosts could not be asked, or why the test could not
 /// begin.
-pub(super) fn run_observed(
+pub(crate) fn run_observed(
     observed: &[ObservedHost],
     request: &Request,
     interrupts: Option<&StopSignals>,

@@ -1,5 +1,6 @@
 //! `linerate dut`.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::AtomicBool;
@@ -9,13 +10,17 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use campaign::dut::{DutPlan, DutStep, DutTask, Lane, measure};
+use campaign::ObservedHost;
+use campaign::dut::{DeviceWatch, DutPlan, DutStep, DutTask, Lane, measure};
 use linux::event::StopSignals;
 use measurement::dut::{DutRecord, DutRow, DutSchema, FrameDirection};
 use measurement::packets::PacketsOrigin;
-use measurement::{BitRate, SearchGoal, Stamp, json};
+use measurement::plan::PlanDraft;
+use measurement::{BitRate, Direction, SearchGoal, Stamp, Transport, json};
 use packets::{FrameSizes, LiveCounts, Port, ReceiveWith, Setup};
 use report::packets::per_second;
+use session::Family;
+use session::client::{ClientOptions, Request};
 
 use super::packets::{BENCHMARK, cpus, layout, owned, send_with};
 use crate::exit::UsageError;
@@ -103,8 +108,27 @@ fn plan(flags: &DutFlags, ports: &Ports) -> DutPlan {
         budget: asked.budget,
         latency: asked.final_trial,
         burst: asked.burst,
+        watch: flags.observe.clone().map(watch),
         link: ports.speed(),
     }
+}
+
+/// How a linerate on the device is asked.
+fn watch(host: ObservedHost) -> DeviceWatch {
+    let plan = PlanDraft::new(Transport::Udp, Direction::Send).check().expect("no options");
+    let request = Request {
+        host: host.host.clone(),
+        port: host.port,
+        family: Family::Any,
+        bind: None,
+        further_binds: Vec::new(),
+        connect_timeout: PATIENCE,
+        cpus: Vec::new(),
+        tags: BTreeMap::default(),
+        options: ClientOptions::default(),
+        plan,
+    };
+    DeviceWatch { host, request }
 }
 
 /// The rows in the order in which they run: all sizes of a direction, as often as was asked.
@@ -245,6 +269,7 @@ fn words(step: DutStep<'_>) -> Option<String> {
     Some(match step {
         DutStep::Trial { number, rate } => format!("trial {number}, {}", per_second(rate)),
         DutStep::Ended(_) => return None,
+        DutStep::Observed => "an overload, while the device watches itself".to_owned(),
         DutStep::Latency { share } => format!("latency at {:.0} %", share * 100.0),
         DutStep::Burst { frames } => format!("burst of {frames} frames"),
     })
@@ -278,4 +303,6 @@ fn print(record: &DutRecord, form: Form, with_trials: bool) -> anyhow::Result<()
     })
 }
 
+/// For the device to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);

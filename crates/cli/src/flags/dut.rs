@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use campaign::ObservedHost;
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use measurement::dut::FrameDirection;
@@ -14,6 +15,7 @@ use super::LinkFlags;
 use super::format::FormatFlags;
 use super::frames::parse_sizes;
 use super::search::{parse_budget, parse_loss, parse_trial, parse_width};
+use super::server::parse_observed;
 
 /// Finds what a forwarder between two ports of this host carries: throughput, latency, loss and
 /// bursts by size of frame (RFC 2544, RFC 9971), and whether device, link or tester is the limit.
@@ -40,6 +42,9 @@ pub(crate) struct DutFlags {
     /// Router at port B that frames from there go to, as --gateway is at port A
     #[arg(long, env = "LINERATE_GATEWAY_B", value_name = "ADDRESS", help_heading = "Frames")]
     pub(crate) gateway_b: Option<IpAddr>,
+    /// Linerate on the device (serve --observe), which tells of its CPUs and counters
+    #[arg(long, env = "LINERATE_OBSERVE", value_name = "HOST[:PORT]", value_parser = parse_observed)]
+    pub(crate) observe: Option<ObservedHost>,
     #[command(flatten)]
     pub(crate) format: FormatFlags,
     /// Write the record as JSON to a file too

@@ -15,7 +15,9 @@ fn device(kind: DeviceKind) -> Option<Device> {
     if let Access::Forbidden { reason } = lab::prepare() {
         return skip(&reason);
     }
-    match Device::create(kind) {
+    let cpus = linux::host::allowed_cpus().expect("known");
+    let cpu = cpus.get(1).copied().filter(|_| matches!(kind, DeviceKind::Slow { .. }));
+    match Device::create(kind, cpu) {
         Ok(device) => Some(device),
         Err(error) => skip(&error.to_string()),
     }
@@ -23,8 +25,7 @@ fn device(kind: DeviceKind) -> Option<Device> {
 
 /// A device that takes 200 us for each frame: 5,000 frames in a second pass.
 fn slow() -> Option<Device> {
-    let cpus = linux::host::allowed_cpus().expect("known");
-    device(DeviceKind::Slow { cost: Duration::from_micros(200), cpu: cpus.get(1).copied() })
+    device(DeviceKind::Slow { cost: Duration::from_micros(200) })
 }
 
 /// The program at the tester with these arguments, separated by spaces.
@@ -153,4 +154,28 @@ fn a_link_that_others_need_is_refused() {
     ] {
         run(at_tester(&device, &line)).assert_complaint(2, &["default route", "--i-own-this-link"]);
     }
+}
+
+#[test]
+fn a_device_that_is_observed_tells_what_its_rules_cost() {
+    let Some(device) = device(DeviceKind::Router { rules: 2_000 }) else { return };
+    let gateway = device.gateway().expect("it routes");
+    let mut serve = program(device.device_command(LINERATE));
+    serve.args(["serve", "--observe"]);
+    let mut server = Running::start(serve);
+    server
+        .await_line(Duration::from_secs(10), |line| line.contains("listens"))
+        .expect("it listens");
+    let options = format!("--sizes 64 --loss 0.5% --burst 0s --gateway {gateway}");
+    let finished = short(&device, &format!("{options} --observe {gateway} --json"));
+    assert!(matches!(finished.code, Some(0 | 3)), "{finished:?}");
+    let record = finished.json();
+    let seen = &record["rows"][0]["device"];
+    assert_eq!(seen["name"], gateway.to_string(), "{record:#}");
+    if seen["filter_share"].is_null() {
+        // The kernel permits no samples here.
+        return;
+    }
+    assert!(number(seen, "/filter_share") > 0.1, "{seen:#}");
+    assert!(number(seen, "/filter_nanos_per_frame") > 100.0, "{seen:#}");
 }

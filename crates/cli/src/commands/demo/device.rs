@@ -21,7 +21,7 @@ pub(super) fn run(
     }
     let cpus = linux::host::allowed_cpus().unwrap_or_default();
     let (tester, other) = (cpus.first().copied().unwrap_or(0), cpus.get(1).copied());
-    let made = Device::create(kind(device, flags, other)).context("no device")?;
+    let made = Device::create(kind(device, flags), other).context("no device")?;
     let command = flags.device_command.as_deref();
     let _forwarder = command.map(|command| start(&made, command)).transpose()?;
     let ports = format!("--port-a {PORT_A} --port-b {PORT_B}");
@@ -41,7 +41,7 @@ pub(super) fn run(
     Ok(ExitCode::from(status.code().and_then(|code| code.try_into().ok()).unwrap_or(exit::FAILED)))
 }
 
-fn kind(device: DemoDevice, flags: &DemoFlags, cpu: Option<usize>) -> DeviceKind {
+fn kind(device: DemoDevice, flags: &DemoFlags) -> DeviceKind {
     let rate = Rate::from_bits_per_second(flags.link_rate.bits_per_second());
     match device {
         _ if flags.device_command.is_some() => DeviceKind::None,
@@ -52,7 +52,7 @@ fn kind(device: DemoDevice, flags: &DemoFlags, cpu: Option<usize>) -> DeviceKind
             rate.map_or(DeviceKind::Bridge, |rate| DeviceKind::Shaper(Shape::with_rate(rate)))
         }
         DemoDevice::Xdp => DeviceKind::Xdp,
-        DemoDevice::Slow => DeviceKind::Slow { cost: flags.cost, cpu },
+        DemoDevice::Slow => DeviceKind::Slow { cost: flags.cost },
     }
 }
 

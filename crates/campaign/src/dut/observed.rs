@@ -1,0 +1,114 @@
+//! What a linerate on the device tells of it during an overload.
+
+use measurement::dut::DeviceSeen;
+use measurement::outcome::Ending;
+use measurement::plan::PlanDraft;
+use measurement::verdict::Work;
+use measurement::{
+    BitRate, Certainty, DatagramLedger, Direction, DirectionOutcome, Role, TestRecord, Throughput,
+    Transport,
+};
+use packets::PacketError;
+use session::SessionError;
+use session::client::Request;
+
+use super::path::{Load, Seen};
+use super::{DutStep, Run};
+use crate::runner::{ObservedHost, run_observed};
+
+/// The device as a host on which `linerate serve --observe` runs.
+#[derive(Clone, Debug)]
+pub struct DeviceWatch {
+    /// Where it is asked.
+    pub host: ObservedHost,
+    /// How the connection is made; its host and plan do not count.
+    pub request: Request,
+}
+
+impl Run<'_> {
+    /// Offers a load while the device watches itself, and has its evidence judged.
+    pub(super) fn observe(
+        &mut self,
+        watch: &DeviceWatch,
+        load: BitRate,
+    ) -> Result<DeviceSeen, PacketError> {
+        (self.show)(DutStep::Observed);
+        let rate = load.bits_per_second() as f64 / self.path.bits_per_frame();
+        let load = Load { rate: Some(rate), duration: self.plan.latency * 3, frames: None };
+        let mut failure = None;
+        let mut frames = 0;
+        let observed = run_observed(
+            std::slice::from_ref(&watch.host),
+            &watch.request,
+            None,
+            &mut || match self.path.run(&load) {
+                Ok(seen) => {
+                    frames = seen.arrived;
+                    Ok(record(&seen))
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    Err(SessionError::Interrupted)
+                }
+            },
+        );
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let name = watch.host.host.clone();
+        Ok(match observed {
+            Ok(record) => seen(name, record, self.path.bits_per_frame() / 8.0),
+            Err(error) => {
+                DeviceSeen { name, notes: vec![error.to_string()], ..DeviceSeen::default() }
+            }
+        })
+    }
+}
+
+/// The trial as a record that rules can judge.
+fn record(seen: &Seen) -> TestRecord {
+    let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+    draft.options.rate = Some(seen.offered());
+    let plan = draft.check().unwrap_or_else(|_| request_plan());
+    let mut record = TestRecord::imported(plan, "frames through a device");
+    record.outcome.ending = Ending::Completed;
+    record.outcome.directions = vec![DirectionOutcome {
+        offered: Some(Throughput::over(seen.sent_bytes, seen.span)),
+        delivered: Some(Throughput::over(seen.arrived_bytes, seen.span)),
+        datagrams: Some(DatagramLedger {
+            sent: seen.sent,
+            received: seen.arrived,
+            lost: seen.sent.saturating_sub(seen.arrived),
+            ..DatagramLedger::default()
+        }),
+        ..DirectionOutcome::unknown(Direction::Send)
+    }];
+    record
+}
+
+fn request_plan() -> measurement::TestPlan {
+    PlanDraft::new(Transport::Udp, Direction::Send).check().expect("a plan without options")
+}
+
+/// What the judged evidence says of the device.
+fn seen(name: String, mut record: TestRecord, bytes_per_frame: f64) -> DeviceSeen {
+    crate::judge(&mut record);
+    let role = Role::Observed(name.clone());
+    let judgement = record.judgement.unwrap_or_default();
+    let verdict = judgement.verdict.iter();
+    let findings = verdict.flat_map(|verdict| &verdict.findings);
+    let of_device = findings.filter(|finding| {
+        finding.host.as_ref() == Some(&role) && finding.certainty > Certainty::Note
+    });
+    let findings = of_device.map(|finding| finding.text.clone()).collect();
+    let filters = judgement.attributions.iter().find(|one| one.host == role);
+    let filters = filters.and_then(|one| one.work.get(&Work::Filters));
+    let per_frame = |nanos: f64| nanos * bytes_per_frame / 1024.0;
+    DeviceSeen {
+        name,
+        findings,
+        filter_share: filters.map(|cost| cost.share),
+        filter_nanos_per_frame: filters.and_then(|cost| cost.nanos_per_kib).map(per_frame),
+        notes: record.outcome.notes,
+    }
+}
