@@ -415,7 +415,7 @@ pub(crate) enum Command {
 pub(crate) enum FramesCommand {
     /// Send frames below the sockets, and count what arrives
     Packets(Box<FramesFlags>),
-    /// Find what a forwarder carries between two ports, and who limits it
+    /// Find what a forwarder carries between two ports, and its limit
     Dut(Box<DutFlags>),
 }
 
