@@ -119,4 +119,4 @@ fn size(binary: &Path) -> Result<usize> {
 }
 
 /// What SPECIFICATION.md promises.
-const MOST_MEGABYTES: f64 = 6.1;
+const MOST_MEGABYTES: f64 = 6.2;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use measurement::outcome::Ending;
 use measurement::units::counted;
-use measurement::{TestRecord, Transport};
+use measurement::{IntoSet, TestRecord, Transport};
 
 use crate::page::write_wrapped;
 use crate::runs::Run;
@@ -43,7 +43,7 @@ pub(crate) fn write(rows: &[Run], width: Width, out: &mut dyn Write) -> io::Resu
 /// How many different remarks there are on `rows`, and how many checks could not be made.
 pub(crate) fn counts(rows: &[Run]) -> (usize, usize) {
     let count = |of: &dyn Fn(&TestRecord) -> Vec<String>| {
-        let all: BTreeSet<_> = rows.iter().flat_map(|(record, _)| of(record)).collect();
+        let all: BTreeSet<_> = rows.iter().flat_map(|(record, _)| of(record)).into_set();
         all.len()
     };
     (count(&|record| notes(record).collect()), count(&judgement::unchecked))

@@ -1,11 +1,10 @@
 //! Writes several CPU profiles that were in one text, e.g. from before and after a change: where
 //! CPU time went in each, then the shares side by side. They are compared, never added.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use measurement::verdict::WhatIf;
-use measurement::{Attribution, Order, Work};
+use measurement::{Attribution, IntoSet, Order, Work};
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::headline;
@@ -109,7 +108,7 @@ fn head(tables: &[Numbered<'_>]) -> Vec<Cell> {
 /// Kinds of work, the largest of any table first.
 fn works(tables: &[Numbered<'_>]) -> Vec<Work> {
     let all = tables.iter().flat_map(|(_, table)| table.attribution.work.keys().copied());
-    let mut all: Vec<_> = all.collect::<BTreeSet<_>>().into_iter().collect();
+    let mut all: Vec<_> = all.into_set().into_iter().collect();
     let most = |work| tables.iter().filter_map(|(_, table)| share(table, work)).fold(0.0, f64::max);
     all.retain(|work| *work != Work::Idle);
     all.order_by(|a, b| most(*b).total_cmp(&most(*a)));

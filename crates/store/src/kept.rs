@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use measurement::host::Interface;
 use measurement::record::Source;
-use measurement::{Conclusion, HostEvidence, RecordSet, Role, RunRow, TestRecord};
+use measurement::{Conclusion, HostEvidence, IntoSet, RecordSet, Role, RunRow, TestRecord};
 
 use crate::filter::millis;
 use crate::run::About;
@@ -98,7 +98,7 @@ fn writer(record: &TestRecord) -> String {
 fn on_the_path(host: &HostEvidence, what: fn(&Interface) -> Option<&String>) -> String {
     let carried = |interface: &&Interface| host.interfaces.contains(&interface.name);
     let interfaces = host.inventory.interfaces.iter().filter(carried);
-    let texts: BTreeSet<_> = interfaces.filter_map(what).map(String::as_str).collect();
+    let texts: BTreeSet<_> = interfaces.filter_map(what).map(String::as_str).into_set();
     texts.into_iter().collect::<Vec<_>>().join(",")
 }
 

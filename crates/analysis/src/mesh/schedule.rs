@@ -1,5 +1,6 @@
 //! Rounds: sets of pairs of which each host is in one at most, so that no test spoils another.
 
+use measurement::IntoSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
@@ -86,8 +87,8 @@ pub(super) fn beside(
         let (up, down) = topology.links(pair.a, pair.b);
         up.into_iter().chain(down)
     };
-    let used: BTreeSet<_> = pairs.iter().flat_map(links).collect();
-    let wanted: BTreeSet<_> = pairs.iter().copied().collect();
+    let used: BTreeSet<_> = pairs.iter().flat_map(links).into_set();
+    let wanted: BTreeSet<_> = pairs.iter().copied().into_set();
     let mut beside = round.pairs;
     if round.stage == super::Stage::Load {
         beside.retain(|pair| wanted.contains(pair) || links(pair).any(|link| used.contains(&link)));

@@ -1,11 +1,11 @@
 //! What other programs, and the hypervisor, take from the CPUs of the tester.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use analysis::device::{OtherProgram, Tester};
 use linux::host::CpuStates;
 use linux::process::ThreadUse;
+use measurement::Order;
 
 use super::Lane;
 
@@ -13,7 +13,7 @@ use super::Lane;
 pub(super) struct Watch {
     cpus: Vec<usize>,
     begun: Duration,
-    threads: BTreeMap<i32, ThreadUse>,
+    threads: Vec<ThreadUse>,
     states: Vec<CpuStates>,
 }
 
@@ -21,7 +21,7 @@ impl Watch {
     pub(super) fn begin(lanes: &[Lane]) -> Self {
         let pairs = lanes.iter().filter_map(|lane| lane.setup.cpus);
         let mut cpus: Vec<_> = pairs.flat_map(|(sender, receiver)| [sender, receiver]).collect();
-        cpus.sort_unstable();
+        cpus.order();
         cpus.dedup();
         Self { cpus, begun: linux::clock::monotonic(), threads: threads(), states: states() }
     }
@@ -29,8 +29,9 @@ impl Watch {
     pub(super) fn end(self, dropped: Vec<u64>) -> Tester {
         let span = linux::clock::monotonic().saturating_sub(self.begun);
         let mut others = Vec::new();
-        for (id, thread) in threads() {
-            let before = self.threads.get(&id).map_or(Duration::ZERO, |before| before.time);
+        for thread in threads() {
+            let before = self.threads.iter().find(|before| before.thread == thread.thread);
+            let before = before.map_or(Duration::ZERO, |before| before.time);
             let time = thread.time.saturating_sub(before);
             if self.cpus.contains(&thread.cpu) && !time.is_zero() {
                 others.push(OtherProgram { name: thread.name, cpu: thread.cpu, time });
@@ -46,11 +47,10 @@ impl Watch {
 }
 
 /// Threads of other programs, without those of the kernel, which may be the device.
-fn threads() -> BTreeMap<i32, ThreadUse> {
+fn threads() -> Vec<ThreadUse> {
     let own = std::process::id().cast_signed();
     let all = linux::process::thread_uses().into_iter();
-    let others = all.filter(|one| !one.is_kernel && one.process != own);
-    others.map(|one| (one.thread, one)).collect()
+    all.filter(|one| !one.is_kernel && one.process != own).collect()
 }
 
 fn states() -> Vec<CpuStates> {

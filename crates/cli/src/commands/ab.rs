@@ -15,7 +15,9 @@ use host::tuning::Tuning;
 use linux::entropy;
 use linux::event::StopSignals;
 use measurement::units::show_time;
-use measurement::{AbFinding, AbRecord, AbRule, AbSide, Heading, RecordSet, TestPlan, json};
+use measurement::{
+    AbFinding, AbRecord, AbRule, AbSide, Heading, IntoMap, RecordSet, TestPlan, json,
+};
 use report::ab;
 
 use self::sides::{Side, sides};
@@ -135,7 +137,7 @@ impl AbTest {
         let error = exit::of_results(&results, pairs.counting.len(), "pair");
         let error = self.failed.map(exit::failed).or(error);
         let records = results.records.records;
-        let tags = flags.test.output.tag.iter().cloned().collect();
+        let tags = flags.test.output.tag.iter().cloned().into_map();
         let rate_of =
             |side: fn(&(f64, f64)) -> f64| campaign::mean_rate(pairs.counting.iter().map(side));
         let [a, b] = self.sides;

@@ -9,7 +9,8 @@ use campaign::{Ladder, Results, Row, Runner};
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::{
-    Direction, Heading, LadderRecord, Layer, RecordSet, StreamOptions, TestPlan, TestRecord, json,
+    Direction, Heading, IntoMap, LadderRecord, Layer, RecordSet, StreamOptions, TestPlan,
+    TestRecord, json,
 };
 use report::export::{Csv, Export, Json, JsonCompact, Table};
 use report::ladder;
@@ -105,7 +106,7 @@ fn record(flags: &LadderFlags, plan: &TestPlan, results: &Results) -> LadderReco
     let ended = records.iter().take_while(is_whole).cloned();
     let tests: Vec<_> = Layer::MEASURED.into_iter().zip(ended).collect();
     let done = tests.len();
-    let tags = flags.output.tag.iter().cloned().collect();
+    let tags = flags.output.tag.iter().cloned().into_map();
     LadderRecord {
         heading: Heading::new(tags, records.first()),
         direction: plan.direction,

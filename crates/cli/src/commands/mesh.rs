@@ -19,7 +19,7 @@ use campaign::mesh::{
 use linux::event::StopSignals;
 use measurement::record::RunError;
 use measurement::units::counted;
-use measurement::{BitRate, MeshPair, MeshRecord, json};
+use measurement::{BitRate, IntoMap, MeshPair, MeshRecord, json};
 use report::export::{Csv, Export, Json, JsonCompact, Table};
 use report::mesh;
 use session::SessionError;
@@ -209,7 +209,7 @@ fn finish(
     ended: &Ended,
 ) -> anyhow::Result<ExitCode> {
     let error = ended.was_interrupted.then(|| interrupted(ended));
-    let tags = flags.output.tag.iter().cloned().collect();
+    let tags = flags.output.tag.iter().cloned().into_map();
     let record = campaign::mesh::record(hosts, topology, ended, tags, error);
     output::print_table(|out| match form {
         Form::Text => mesh::write(&record, terminal::width(), out),

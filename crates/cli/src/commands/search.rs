@@ -10,8 +10,8 @@ use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::record::RunError;
 use measurement::{
-    BitRate, ByteSize, Direction, RecordSet, SearchEvent, SearchGoal, SearchRecord, StreamOptions,
-    TestPlan, Transport, json,
+    BitRate, ByteSize, Direction, IntoMap, RecordSet, SearchEvent, SearchGoal, SearchRecord,
+    StreamOptions, TestPlan, Transport, json,
 };
 use report::export::{Export, Json, JsonCompact, JsonStream, Table};
 use report::search::Curve;
@@ -176,7 +176,7 @@ fn finish(
     search: &Throughput,
     results: &Results,
 ) -> anyhow::Result<ExitCode> {
-    let mut record = search.record(flags.output.tag.iter().cloned().collect());
+    let mut record = search.record(flags.output.tag.iter().cloned().into_map());
     if let Some(error) = error(search, results) {
         record.end_early(error);
     }

@@ -23,7 +23,7 @@ use measurement::record::RunError;
 use measurement::tune::{Attempt, TriedChange};
 use measurement::units::counted;
 use measurement::{
-    AbFinding, AbRule, AttemptOutcome, Heading, Metric, RecordSet, TestRecord, Transport,
+    AbFinding, AbRule, AttemptOutcome, Heading, IntoMap, Metric, RecordSet, TestRecord, Transport,
     TuneRecord, json,
 };
 use report::tune;
@@ -180,7 +180,7 @@ fn state(flags: &TuneFlags) -> PathBuf {
 
 fn record(flags: &TuneFlags, tune: &Tune, tuned: Tuned, failed: Option<String>) -> TuneRecord {
     let Tuned { verdict, attempts, check, kept, records, error } = tuned;
-    let tags = flags.test.output.tag.iter().cloned().collect();
+    let tags = flags.test.output.tag.iter().cloned().into_map();
     let error = match (failed, error) {
         (Some(failed), _) => Some(exit::failed(failed)),
         (None, Some(error)) => Some(explained(&error, &attempts)),

@@ -444,7 +444,11 @@ pub struct Irq {
 fn by_number<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<u32, u64>, D::Error> {
     let texts = BTreeMap::<String, u64>::deserialize(from)?;
     let number = |key: String| key.parse().map_err(|_| D::Error::custom("a CPU is a number"));
-    texts.into_iter().map(|(key, count)| Ok((number(key)?, count))).collect()
+    let mut counts = BTreeMap::new();
+    for (key, count) in texts {
+        counts.insert(number(key)?, count);
+    }
+    Ok(counts)
 }
 
 /// A route in the routing table of a host (ip-route(8)).

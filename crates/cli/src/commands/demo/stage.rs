@@ -8,7 +8,7 @@ use anyhow::Context;
 use campaign::search::Repeat;
 use campaign::{Results, Row, Runner};
 use linux::event::StopSignals;
-use measurement::{RecordSet, TestPlan, TestRecord};
+use measurement::{IntoMap, RecordSet, TestPlan, TestRecord};
 use report::export::{Audience, Table};
 use report::rates::UnitFormat;
 use report::screen::{Head, Screen, Shape};
@@ -75,7 +75,7 @@ impl<'a> Stage<'a> {
             further_binds: Vec::new(),
             connect_timeout: PATIENCE,
             cpus: Vec::new(),
-            tags: [("demo".to_owned(), self.flags.link_rate.to_string())].into(),
+            tags: [("demo".to_owned(), self.flags.link_rate.to_string())].into_iter().into_map(),
             options: ClientOptions::default(),
             plan: plan.clone(),
         }

@@ -199,8 +199,11 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         let factor = factor(&form.factors, &name);
         Ok((name, values.into_iter().map(|value| value.saturating_mul(factor)).collect()))
     };
-    let counters: Result<_, _> = form.counters.into_iter().map(read).collect();
-    let counters = counters.map_err(D::Error::custom)?;
+    let mut counters = BTreeMap::new();
+    for pair in form.counters {
+        let (name, values) = read(pair).map_err(D::Error::custom)?;
+        counters.insert(name, values);
+    }
     Ok(Series { at, families: form.families, counters, gauges: form.gauges })
 }
 
