@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use measurement::dut::{DutLimit, Limiter};
-use measurement::{BitRate, GoalResult, SearchLimit, SearchTrial, Stamp};
+use measurement::{BitRate, GoalEnd, GoalResult, SearchLimit, SearchTrial, Stamp};
 
-use crate::search::limit;
+use crate::search::{inversion, limit};
 
 /// What the tester tells of itself during the trials of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,9 +40,10 @@ pub fn dut_limit(
     tester: &Tester,
     wire: Option<BitRate>,
 ) -> DutLimit {
-    let causes = [disturbed(tester), slow(goals, trials), deaf(goals, trials, tester)];
-    if let Some(why) = causes.into_iter().flatten().next() {
-        return DutLimit { who: Limiter::Tester, why, stamp: Stamp::Invalid };
+    let causes =
+        [silent(trials), disturbed(tester), slow(goals, trials), deaf(goals, trials, tester)];
+    if let Some((who, why)) = causes.into_iter().flatten().next() {
+        return DutLimit { who, why, stamp: Stamp::Invalid };
     }
     let lower = goals.iter().filter_map(|goal| goal.lower).max();
     let (who, why) = match (lower, wire) {
@@ -51,24 +52,45 @@ pub fn dut_limit(
         }
         _ => device(goals, trials),
     };
-    match stolen(tester) {
-        Some(note) => DutLimit { who, why: format!("{why}; {note}"), stamp: Stamp::Suspect },
+    let doubts =
+        [stolen(tester), inversion(goals, trials).map(|_| INVERTED.to_owned()), unfinished(goals)];
+    match doubts.into_iter().flatten().next() {
+        Some(doubt) => DutLimit { who, why: format!("{why}; {doubt}"), stamp: Stamp::Suspect },
         None => DutLimit { who, why, stamp: Stamp::Valid },
     }
 }
 
+/// A cause for which a result says nothing of the device: who, and why.
+type Cause = Option<(Limiter, String)>;
+
+/// No frame came through at any load.
+fn silent(trials: &[SearchTrial]) -> Cause {
+    let is_lost = |trial: &SearchTrial| trial.lost_ratio >= 1.0;
+    let why = "no frame came through at any load: does the device forward, and frames of this size? A \
+               router needs --gateway, and for the other direction --gateway-b";
+    (!trials.is_empty() && trials.iter().all(is_lost)).then(|| (Limiter::None, why.to_owned()))
+}
+
+/// The search did not find both bounds.
+fn unfinished(goals: &[GoalResult]) -> Option<String> {
+    let goal = goals.first()?;
+    let is_open = goal.end == GoalEnd::Budget && (goal.lower.is_none() || goal.upper.is_none());
+    is_open.then(|| "the search came to no end: give more time with --budget".to_owned())
+}
+
 /// Other programs had the CPUs of the tester.
-fn disturbed(tester: &Tester) -> Option<String> {
+fn disturbed(tester: &Tester) -> Cause {
     let OtherProgram { name, cpu, .. } = tester.others.iter().max_by_key(|one| one.time)?;
     let all: Duration =
         tester.others.iter().filter(|one| one.cpu == *cpu).map(|one| one.time).sum();
     let share = share_of(all, tester.span);
     (share > TAKEN).then(|| {
-        format!(
+        let why = format!(
             "{name} and others took {:.0} % of CPU {cpu}, on which the tester runs: keep it free, \
              or choose others with --cpus",
             share * 100.0
-        )
+        );
+        (Limiter::Tester, why)
     })
 }
 
@@ -81,16 +103,17 @@ fn stolen(tester: &Tester) -> Option<String> {
 }
 
 /// The tester sends no more.
-fn slow(goals: &[GoalResult], trials: &[SearchTrial]) -> Option<String> {
+fn slow(goals: &[GoalResult], trials: &[SearchTrial]) -> Cause {
     if limit(goals, trials) != SearchLimit::Ceiling {
         return None;
     }
     let most = trials.iter().map(|trial| trial.offered).max()?;
-    Some(format!("the tester sends no more than {most}, which the device carries"))
+    let why = format!("the tester did not send what was to be tried; it offered at most {most}");
+    Some((Limiter::Tester, why))
 }
 
 /// The receiver of the tester drops most of what is lost at the bound.
-fn deaf(goals: &[GoalResult], trials: &[SearchTrial], tester: &Tester) -> Option<String> {
+fn deaf(goals: &[GoalResult], trials: &[SearchTrial], tester: &Tester) -> Cause {
     let upper = goals.iter().filter_map(|goal| goal.upper).min()?;
     let near =
         |trial: &SearchTrial| trial.intended >= upper && bits(trial.intended) <= bits(upper) * NEAR;
@@ -99,7 +122,9 @@ fn deaf(goals: &[GoalResult], trials: &[SearchTrial], tester: &Tester) -> Option
         (lost + trial.datagrams.unwrap_or(0) as f64 * trial.lost_ratio, dropped + here)
     });
     (dropped > 0 && dropped as f64 >= lost / 2.0).then(|| {
-        format!("the receiver of the tester dropped {dropped} of {lost:.0} lost frames itself")
+        let why =
+            format!("the receiver of the tester dropped {dropped} of {lost:.0} lost frames itself");
+        (Limiter::Tester, why)
     })
 }
 
@@ -110,10 +135,11 @@ fn device(goals: &[GoalResult], trials: &[SearchTrial]) -> (Limiter, String) {
     let above = trials.iter().filter(|trial| trial.intended >= upper && trial.lost_ratio > 0.0);
     let slightest = above.min_by_key(|trial| trial.intended);
     let what = slightest.map_or_else(
-        || "frames queue up in the device".to_owned(),
+        || "frames queue up in it".to_owned(),
         |trial| {
-            let lost = trial.lost_ratio * 100.0;
-            format!("of {} {lost:.2} % do not come out of the device", trial.intended)
+            let sent = trial.datagrams.unwrap_or(0);
+            let lost = sent as f64 * trial.lost_ratio;
+            format!("at {} {lost:.0} of {sent} frames do not come out of it", trial.intended)
         },
     );
     (Limiter::Device, format!("{what}, and the tester has no part in it"))
@@ -127,6 +153,8 @@ fn share_of(part: Duration, whole: Duration) -> f64 {
     part.as_secs_f64() / whole.as_secs_f64().max(1e-3)
 }
 
+/// A load that passed above the upper bound: a remark tells which.
+const INVERTED: &str = "a higher load passed: other causes than the load made one fail";
 /// Share of a CPU that others may take: more changes when frames leave.
 const TAKEN: f64 = 0.1;
 const STOLEN: f64 = 0.02;
@@ -137,7 +165,7 @@ const NEAR: f64 = 1.5;
 
 #[cfg(test)]
 mod tests {
-    use measurement::{GoalEnd, SearchGoal, TrialPurpose};
+    use measurement::{SearchGoal, TrialPurpose};
 
     use super::*;
 
@@ -214,6 +242,21 @@ mod tests {
         assert_eq!(judged(&lost, &crowded, None), invalid);
         let quiet = Tester { others: vec![other(500)], ..idle() };
         assert_eq!(judged(&lost, &quiet, None), (Limiter::Device, Stamp::Valid));
+    }
+
+    #[test]
+    fn a_device_that_passes_nothing_is_a_question_of_use() {
+        let trials = [trial(10, 10, 1.0), trial(20, 20, 1.0)];
+        let limit = dut_limit(&[goal(0, Some(10))], &trials, &idle(), None);
+        assert_eq!((limit.who, limit.stamp), (Limiter::None, Stamp::Invalid));
+        assert!(limit.why.contains("--gateway"), "{}", limit.why);
+    }
+
+    #[test]
+    fn a_search_without_an_end_is_suspect() {
+        let open = GoalResult { end: GoalEnd::Budget, ..goal(1_000, None) };
+        let limit = dut_limit(&[open], &[trial(1_000, 1_000, 0.0)], &idle(), None);
+        assert_eq!((limit.who, limit.stamp), (Limiter::None, Stamp::Suspect));
     }
 
     #[test]

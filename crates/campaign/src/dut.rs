@@ -9,7 +9,7 @@ use std::time::Duration;
 use analysis::device::dut_limit;
 use analysis::search::{SearchLimits, ThroughputSearch, remarks};
 use measurement::dut::{DutRow, FrameDirection, LatencyAtLoad};
-use measurement::{BitRate, SearchGoal, SearchTrial, TrialPurpose};
+use measurement::{BitRate, GoalResult, SearchGoal, SearchTrial, TrialPurpose};
 use packets::{FrameLayout, FrameSizes, LiveCounts, PacketError, Setup};
 
 mod burst;
@@ -103,7 +103,7 @@ pub fn measure(
     let watch = Watch::begin(&task.lanes);
     run.search()?;
     let tester = watch.end(std::mem::take(&mut run.dropped));
-    let goals = run.machine().results();
+    let goals = consistent(run.machine().results());
     let is_whole = !stop.load(Relaxed);
     let throughput = goals.first().and_then(|goal| goal.lower);
     let latency = match throughput.filter(|_| is_whole) {
@@ -124,6 +124,8 @@ pub fn measure(
         run: task.run,
         send_engine,
         receive_engine,
+        duplicates: run.path.duplicates,
+        reordered: run.path.reordered,
         remarks: remarks(&goals, &run.trials),
         limit: is_whole.then(|| dut_limit(&goals, &run.trials, &tester, wire)),
         goals,
@@ -203,6 +205,21 @@ impl Run<'_> {
         }
         Ok(all)
     }
+}
+
+/// The results, where a load that keeps a goal keeps each that permits more loss as well.
+fn consistent(mut goals: Vec<GoalResult>) -> Vec<GoalResult> {
+    for at in 0..goals.len() {
+        let goal = goals[at];
+        let stricter = goals.iter().filter(|other| other.goal.loss_ratio < goal.goal.loss_ratio);
+        let best = stricter.max_by_key(|other| other.lower).copied();
+        if let Some(best) = best.filter(|best| best.lower > goal.lower) {
+            let (lower, throughput) = (best.lower, best.throughput);
+            let upper = goal.upper.filter(|upper| Some(*upper) > lower).or(best.upper);
+            goals[at] = GoalResult { lower, upper, throughput, ..goal };
+        }
+    }
+    goals
 }
 
 /// The load at the speed of a link, of frames of these sizes, in so many directions.

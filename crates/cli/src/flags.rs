@@ -96,7 +96,7 @@ pub(crate) use copy::CopyFlags;
 pub(crate) use demo::{DemoDevice, DemoFlags};
 pub(crate) use diagnose::DiagnoseFlags;
 #[cfg(feature = "packets")]
-pub(crate) use dut::DutFlags;
+pub(crate) use dut::{Directions, DutFlags};
 pub(crate) use explain::ExplainFlags;
 #[cfg(feature = "packets")]
 pub(crate) use frames::{Engine, FramesFlags, LinkFlags};

@@ -147,6 +147,12 @@ pub struct DutRow {
     pub receive_engine: EngineUse,
     /// Throughput by the loss that may be, in the order of the goals.
     pub goals: Vec<GoalResult>,
+    /// Frames of all trials that arrived once more.
+    #[serde(default)]
+    pub duplicates: u64,
+    /// Frames of all trials that arrived after one that was sent later (RFC 4737).
+    #[serde(default)]
+    pub reordered: u64,
     /// What an overload does, and whether the device recovers from it, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub remarks: Vec<String>,

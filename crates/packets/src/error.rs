@@ -13,6 +13,15 @@ pub enum PacketError {
     /// The interface is down.
     #[error("interface {0} is down: ip link set {0} up")]
     Down(String),
+    /// The interface has no carrier.
+    #[error("interface {0} has no carrier: is the other end of its link up?")]
+    NoCarrier(String),
+    /// Another program has the interface.
+    #[error("another program sends or receives at {0} by XDP: is another linerate running there?")]
+    Busy(String),
+    /// The interface was removed, or is another one of that name.
+    #[error("interface {0} was removed in the middle")]
+    Removed(String),
     /// The interface is no Ethernet device.
     #[error("interface {0} has no Ethernet address: choose an Ethernet interface")]
     NotEthernet(String),

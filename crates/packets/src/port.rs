@@ -37,8 +37,8 @@ impl Port {
     /// Reads an interface in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// [`PacketError::NoInterface`], [`PacketError::Down`], [`PacketError::NotEthernet`] or
-    /// [`PacketError::Inspect`].
+    /// [`PacketError::NoInterface`], [`PacketError::Down`], [`PacketError::NoCarrier`],
+    /// [`PacketError::NotEthernet`] or [`PacketError::Inspect`].
     pub fn read(name: &str) -> Result<Self, PacketError> {
         let mut route = RouteSocket::open().map_err(PacketError::Inspect)?;
         let links = route.links().map_err(PacketError::Inspect)?;
@@ -46,6 +46,9 @@ impl Port {
         let link = link.ok_or_else(|| PacketError::NoInterface(name.to_owned()))?;
         if !link.is_up() {
             return Err(PacketError::Down(name.to_owned()));
+        }
+        if !link.has_carrier() {
+            return Err(PacketError::NoCarrier(name.to_owned()));
         }
         let mac: Result<[u8; 6], _> = link.address.as_slice().try_into();
         let mac = mac.ok().filter(|_| link.device_type == ETHERNET);
@@ -65,6 +68,20 @@ impl Port {
                 .any(|route| route.prefix_length == 0 && route.index == index),
             queues: link.receive_queues.unwrap_or(1).max(1),
         })
+    }
+
+    /// Looks whether it is as it was.
+    ///
+    /// # Errors
+    /// [`PacketError::Removed`], or as for [`Self::read`].
+    pub fn check(&self) -> Result<(), PacketError> {
+        match Self::read(&self.name) {
+            Ok(now) if now.index == self.index => Ok(()),
+            Ok(_) | Err(PacketError::NoInterface(_)) => {
+                Err(PacketError::Removed(self.name.clone()))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The speed of its link; none: it is virtual, or does not tell.
@@ -104,7 +121,8 @@ pub fn resolve(
     let mut hearing = FrameSocket::receiver(port.index, 64, ARP_FRAME).map_err(open)?;
     for _ in 0..ARP_TRIES {
         asking.queue_frames(1, |_, frame| write_request(frame, port.mac, sender, address));
-        while asking.kick().map_err(open)? {}
+        // What the interface does not take now, it may take at the next try.
+        asking.kick().map_err(open)?;
         if let Some(mac) = hear(&mut hearing, address).map_err(open)? {
             return Ok(mac);
         }

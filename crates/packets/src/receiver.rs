@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::thread;
 use std::time::Duration;
 
 use linux::frame_socket::FrameSocket;
@@ -56,8 +57,9 @@ impl Receiver {
                 Ok((Self::Count(program), engine))
             }
             ReceiveWith::AfPacket => Self::packet(port, layout, "as asked".to_owned()),
-            ReceiveWith::Best => match Self::xdp(port, layout) {
+            ReceiveWith::Best => match when_free(|| Self::xdp(port, layout)) {
                 Ok(opened) => Ok(opened),
+                Err(error) if is_busy(&error) => Err(PacketError::Busy(port.name.clone())),
                 Err(error) => Self::packet(port, layout, format!("AF_XDP is refused: {error}")),
             },
         }
@@ -173,6 +175,7 @@ impl Receiver {
 fn attach(program: impl Fn(XdpMode) -> io::Result<XdpProgram>) -> io::Result<(XdpProgram, String)> {
     match program(XdpMode::Native) {
         Ok(program) => Ok((program, "program in the driver".to_owned())),
+        Err(error) if is_busy(&error) => Err(error),
         Err(error) => {
             let why = format!("program in the network stack, not in the driver: {error}");
             Ok((program(XdpMode::Generic)?, why))
@@ -180,6 +183,27 @@ fn attach(program: impl Fn(XdpMode) -> io::Result<XdpProgram>) -> io::Result<(Xd
     }
 }
 
+/// Opens what another socket may still have: the kernel frees it a while after the end.
+pub(crate) fn when_free<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let mut tries = 1;
+    loop {
+        match open() {
+            Err(error) if is_busy(&error) && tries < TRIES => {
+                tries += 1;
+                thread::sleep(PAUSE);
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// Whether another program has a queue, or its program is attached.
+pub(crate) fn is_busy(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ResourceBusy
+}
+
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(30);
 /// Frames that can wait to be read on each queue.
 const SLOTS: u32 = 4096;
 const BATCH: usize = 64;

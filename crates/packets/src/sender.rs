@@ -10,6 +10,7 @@ use measurement::packets::{EngineUse, PacketEngine};
 use crate::error::PacketError;
 use crate::frame::FrameLayout;
 use crate::port::Port;
+use crate::receiver::{is_busy, when_free};
 
 /// Which engine is to send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +70,8 @@ impl Sender {
                 used(PacketEngine::AfXdpZeroCopy, "the driver has no need to copy"),
             ));
         }
-        match Self::xdp(port, longest, queues, Binding::Copy) {
+        match when_free(|| Self::xdp(port, longest, queues, Binding::Copy)) {
+            Err(error) if is_busy(&error) => Err(PacketError::Busy(port.name.clone())),
             Ok(sender) => {
                 Ok((sender, used(PacketEngine::AfXdp, "the driver has no sending without copies")))
             }

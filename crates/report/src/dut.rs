@@ -60,6 +60,15 @@ fn frames(row: &DutRow) -> String {
     }
 }
 
+/// A row by its frames, and by what it differs in from others: direction and run.
+fn label(record: &DutRecord, row: &DutRow) -> String {
+    let direction = direction(record, row);
+    let way = if direction.is_empty() { direction } else { format!(", {direction}") };
+    let is_repeated = record.rows.iter().any(|row| row.run > 0);
+    let run = if is_repeated { format!(", run {}", row.run + 1) } else { String::new() };
+    format!("{}{way}{run}", frames(row))
+}
+
 /// The direction of a row, if that is not the same for all.
 fn direction(record: &DutRecord, row: &DutRow) -> String {
     let is_other = |other: &DutRow| other.direction != row.direction;
@@ -114,7 +123,7 @@ fn cells(record: &DutRecord, row: &DutRow) -> Vec<Cell> {
 fn latency(record: &DutRecord) -> Columns {
     let mut table = Columns::default();
     let shares = record.rows.iter().map(|row| row.latency.as_slice()).max_by_key(|all| all.len());
-    let mut titles = vec!["latency, us: p50 / p99".to_owned(), String::new()];
+    let mut titles = vec!["latency, us: p50 / p99".to_owned()];
     let shares = shares.unwrap_or_default();
     titles.extend(shares.iter().map(|one| format!("at {}", percent(one.share))));
     table.push(titles.into_iter().map(|title| Cell::new(title, Emphasis::Faint)).collect());
@@ -125,8 +134,7 @@ fn latency(record: &DutRecord) -> Columns {
             });
             Cell::from(text)
         });
-        let names = [frames(row), direction(record, row)].map(Cell::from);
-        table.push(names.into_iter().chain(times).collect());
+        table.push([Cell::from(label(record, row))].into_iter().chain(times).collect());
     }
     table
 }
@@ -140,23 +148,33 @@ fn closing(record: &DutRecord, with_trials: bool, width: usize) -> Vec<String> {
             .filter_map(|row| Some((row, row.limit.as_ref().filter(|limit| limit.who == who)?)))
             .collect();
         let Some((_, limit)) = rows.first() else { continue };
-        let mut names: Vec<_> = rows.iter().map(|(row, _)| frames(row)).collect();
-        names.dedup();
-        let text = format!("{} ({}): {}", name(who), names.join(", "), limit.why);
-        let emphasis = if who == Limiter::Tester { Emphasis::Bad } else { Emphasis::Strong };
+        let names: Vec<_> = rows.iter().map(|(row, _)| label(record, row)).collect();
+        let who = if limit.stamp == Stamp::Invalid && who == Limiter::None {
+            "not known"
+        } else {
+            name(who)
+        };
+        let text = format!("{who} ({}): {}", names.join("; "), limit.why);
+        let is_bad = limit.stamp == Stamp::Invalid;
+        let emphasis = if is_bad { Emphasis::Bad } else { Emphasis::Strong };
         lines.extend(labelled("LIMIT", emphasis, &sentence(&text), width));
     }
     let mut notes = Vec::new();
     for row in &record.rows {
+        let name = label(record, row);
         let unsure = row.goals.iter().filter(|goal| goal.end == GoalEnd::Budget);
-        notes.extend(unsure.map(|goal| {
+        // A row that was interrupted has no limit either.
+        notes.extend(unsure.filter(|_| row.limit.is_some()).map(|goal| {
             let loss = percent(goal.goal.loss_ratio);
-            format!("{}, loss {loss}: the time was over; give more with --budget", frames(row))
+            format!("{name}, loss {loss}: the time was over; give more with --budget")
         }));
+        let counted = [(row.duplicates, "twice"), (row.reordered, "after a later one")];
+        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+        notes.extend(counted.map(|(count, how)| format!("{name}: {count} frames arrived {how}")));
         let device = row.device.iter();
         notes.extend(device.clone().flat_map(|seen| seen.notes.iter().cloned()));
         notes.extend(device.flat_map(measurement::dut::DeviceSeen::sentences));
-        notes.extend(row.remarks.iter().map(|remark| format!("{}: {remark}", frames(row))));
+        notes.extend(row.remarks.iter().map(|remark| format!("{name}: {remark}")));
     }
     if with_trials {
         notes.extend(record.deviations.iter().map(|text| format!("not as RFC 2544: {text}")));
@@ -238,6 +256,8 @@ mod tests {
             send_engine: engine.clone(),
             receive_engine: engine,
             goals: vec![goal(0.0, 51_200, GoalEnd::Width), goal(0.005, 52_000, GoalEnd::Budget)],
+            duplicates: 12,
+            reordered: 0,
             remarks: vec!["an overload collapses".to_owned()],
             latency: vec![latency(0.1), latency(1.0)],
             back_to_back: Some(BackToBack { frames: 1_344, load: rate(400_000), is_limit: true }),
@@ -249,7 +269,7 @@ mod tests {
             }),
             limit: Some(DutLimit {
                 who,
-                why: "of 52 Mbit/s 1 % do not come out".to_owned(),
+                why: "at 52 Mbit/s 9 frames do not come out".to_owned(),
                 stamp,
             }),
             trials: vec![SearchTrial {

@@ -43,7 +43,7 @@ fn disturbance(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
 }
 
 /// A load that passed above the upper bound of a goal.
-fn inversion(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
+pub(crate) fn inversion(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
     let trials = Trials::new(all);
     let estimate = trials.estimate();
     let trials = trials.about(estimate);
@@ -64,7 +64,10 @@ fn collapse(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
     let best = results.iter().filter_map(|result| result.throughput).max()?;
     let upper = results.iter().filter_map(|result| result.upper).max()?;
     let overloads = all.iter().filter(|trial| trial.intended > upper);
+    // A sender that offered no more than that tells nothing of the device.
+    let is_overload = |trial: &&SearchTrial| bits(trial.offered) > bits(upper) || is_tcp(trial);
     let overloads = overloads.filter(|trial| trial.purpose == TrialPurpose::Beyond);
+    let overloads = overloads.filter(is_overload);
     let worst = overloads.min_by_key(|trial| trial.delivered)?;
     let share = bits(worst.delivered) / bits(best).max(1.0);
     (share < COLLAPSED).then(|| {
@@ -81,7 +84,8 @@ fn collapse(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
 fn hysteresis(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
     let goal = results.first()?.goal;
     let trial = all.iter().rfind(|trial| trial.purpose == TrialPurpose::Return)?;
-    let lost = 1.0 - bits(trial.delivered) / bits(trial.intended).max(1.0);
+    let load = if is_tcp(trial) { trial.intended } else { trial.intended.min(trial.offered) };
+    let lost = 1.0 - bits(trial.delivered) / bits(load).max(1.0);
     (lost > goal.loss_ratio.max(NOTICED)).then(|| {
         format!(
             "after the overload {} no longer pass: {:.1} % of them do not arrive in time",
@@ -89,6 +93,11 @@ fn hysteresis(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
             lost * 100.0
         )
     })
+}
+
+/// Whether a path keeps the sender from offering its load.
+const fn is_tcp(trial: &SearchTrial) -> bool {
+    trial.datagrams.is_none()
 }
 
 fn bits(rate: BitRate) -> f64 {

@@ -19,6 +19,10 @@ pub(super) struct Path<'a> {
     trials: Vec<Trial<'a>>,
     live: &'a LiveCounts,
     stop: &'a AtomicBool,
+    /// Frames of all trials that arrived once more.
+    pub(super) duplicates: u64,
+    /// Frames of all trials that arrived after one that was sent later.
+    pub(super) reordered: u64,
 }
 
 /// How much is sent, in all lanes together.
@@ -41,6 +45,8 @@ pub(super) struct Seen {
     pub(super) span: Duration,
     /// From the last frame that was sent to the last that arrived.
     delay: Duration,
+    duplicates: u64,
+    reordered: u64,
     /// Frames that the receivers here had no room for.
     pub(super) dropped: u64,
     /// Of the first lane.
@@ -55,7 +61,8 @@ impl<'a> Path<'a> {
         stop: &'a AtomicBool,
     ) -> Result<Self, PacketError> {
         let trials = lanes.iter().map(|lane| Trial::open(&lane.setup, &lane.layout));
-        Ok(Self { lanes, trials: trials.collect::<Result<_, _>>()?, live, stop })
+        let trials = trials.collect::<Result<_, _>>()?;
+        Ok(Self { lanes, trials, live, stop, duplicates: 0, reordered: 0 })
     }
 
     /// What sends and what receives, in the first lane.
@@ -135,7 +142,25 @@ impl<'a> Path<'a> {
         let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
         let took = linux::clock::monotonic().saturating_sub(start);
         let seen = outcomes.iter().map(|one| Seen::of(one, self.sizes(), took));
-        Ok(seen.reduce(Seen::and).unwrap_or_else(|| Seen::nothing(took)))
+        let seen = seen.reduce(Seen::and).unwrap_or_else(|| Seen::nothing(took));
+        if !seen.is_whole() {
+            self.check_ports()?;
+        }
+        self.duplicates += seen.duplicates;
+        self.reordered += seen.reordered;
+        Ok(seen)
+    }
+}
+
+impl Path<'_> {
+    /// Looks whether the ports of this host are there and up, before a device is blamed.
+    fn check_ports(&self) -> Result<(), PacketError> {
+        for lane in self.lanes {
+            for port in lane.setup.to.iter().chain([&lane.setup.from]) {
+                port.check()?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -148,6 +173,8 @@ impl Seen {
             arrived_bytes: 0,
             span: Duration::ZERO,
             delay: Duration::ZERO,
+            duplicates: 0,
+            reordered: 0,
             dropped: 0,
             latency: None,
             took,
@@ -165,6 +192,7 @@ impl Seen {
         let Some(received) = &outcome.received else { return seen };
         seen.arrived = received.counts.unique().min(sent.frames);
         seen.arrived_bytes = sizes.bytes(seen.arrived);
+        (seen.duplicates, seen.reordered) = (received.counts.duplicates, received.counts.reordered);
         seen.dropped = received.drops.iter().map(|one| one.frames).sum();
         if seen.arrived > 0 {
             seen.delay = received.last.since(sent.last);
@@ -182,6 +210,8 @@ impl Seen {
             arrived_bytes: self.arrived_bytes + other.arrived_bytes,
             span: self.span.max(other.span),
             delay: self.delay.max(other.delay),
+            duplicates: self.duplicates + other.duplicates,
+            reordered: self.reordered + other.reordered,
             dropped: self.dropped + other.dropped,
             latency: self.latency,
             took: self.took,

@@ -1,7 +1,7 @@
 //! `linerate dut`.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,7 +25,7 @@ use session::client::{ClientOptions, Request};
 use super::packets::{BENCHMARK, cpus, layout, owned, send_with};
 use crate::exit::UsageError;
 use crate::flags::format::Form;
-use crate::flags::{DutFlags, Engine};
+use crate::flags::{Directions, DutFlags, Engine};
 use crate::moving_line::MovingLine;
 use crate::{exit, output, terminal};
 
@@ -35,6 +35,7 @@ pub(crate) fn run(flags: &DutFlags) -> anyhow::Result<ExitCode> {
         output::check_writable(file)?;
     }
     let interrupts = StopSignals::open().context("cannot handle signals")?;
+    check(flags)?;
     let ports = Ports::read(flags)?;
     let tasks = tasks(flags, &ports)?;
     let plan = plan(flags, &ports);
@@ -65,6 +66,25 @@ pub(crate) fn run(flags: &DutFlags) -> anyhow::Result<ExitCode> {
         Stamp::Invalid => ExitCode::from(exit::INVALID),
         _ => ExitCode::SUCCESS,
     })
+}
+
+/// What no flag alone can say, before anything is sent.
+fn check(flags: &DutFlags) -> anyhow::Result<()> {
+    let (there, back) = (flags.link.gateway.is_some(), flags.gateway_b.is_some());
+    let goes_back = flags.direction != Directions::AToB;
+    if goes_back && there && !back {
+        let text = "a router is asked for at both sides: add --gateway-b, its address at port B";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    if let Some(ObservedHost { host, port }) = &flags.observe {
+        let answers = |address: SocketAddr| TcpStream::connect_timeout(&address, PATIENCE).is_ok();
+        let addresses = (host.as_str(), *port).to_socket_addrs();
+        let mut addresses = addresses.with_context(|| format!("{host} has no address"))?;
+        if !addresses.any(answers) {
+            bail!("{host} does not answer at port {port}: run linerate serve --observe there");
+        }
+    }
+    Ok(())
 }
 
 /// The two ports of this host.

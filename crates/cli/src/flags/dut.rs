@@ -121,7 +121,8 @@ fn parse_list(text: &str) -> Result<SizeList, String> {
             all.extend(RFC_2544_SIZES.map(FrameSizes::one));
             all.push(FrameSizes::imix());
         } else {
-            all.push(parse_sizes(part).map_err(|hint| format!("{part}: {hint}"))?);
+            let hint = |hint| format!("{part}: {hint}, or rfc2544");
+            all.push(parse_sizes(part).map_err(hint)?);
         }
     }
     Ok(SizeList(all))

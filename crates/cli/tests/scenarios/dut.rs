@@ -132,6 +132,12 @@ fn what_cannot_be_measured_is_said_in_a_sentence() {
         ("--port-a port-a --port-b nowhere", 1, "no interface nowhere"),
         ("--port-a port-a --port-b lo", 1, "no Ethernet address"),
         ("--port-a port-a --port-b port-b --sizes 63", 2, "63: choose 64"),
+        (
+            "--port-a port-a --port-b port-b --gateway 198.18.0.254 --direction all",
+            2,
+            "--gateway-b",
+        ),
+        ("--port-a port-a --port-b port-b --observe 127.0.0.1:1", 1, "does not answer at port 1"),
         ("--port-a port-a --port-b port-b --sizes 9000", 1, "exceeds the MTU"),
         ("--port-a port-a --port-b port-b --gateway 198.18.0.254", 2, "has no address"),
         ("--port-a port-a --port-b port-b --reset false", 1, "--reset failed"),
@@ -178,4 +184,41 @@ fn a_device_that_is_observed_tells_what_its_rules_cost() {
     }
     assert!(number(seen, "/filter_share") > 0.1, "{seen:#}");
     assert!(number(seen, "/filter_nanos_per_frame") > 100.0, "{seen:#}");
+}
+
+#[test]
+fn ports_without_a_carrier_and_ports_that_go_away_are_named() {
+    let Some(device) = device(DeviceKind::Router { rules: 0 }) else { return };
+    let gateway = device.gateway().expect("it routes");
+    let set = |name: &str, state: &str| {
+        let mut ip = device.command("ip");
+        assert!(ip.args(["link", "set", name, state]).status().expect("iproute2").success());
+    };
+    let mut down = device.device_command("ip");
+    assert!(down.args(["link", "set", "device-a", "down"]).status().expect("iproute2").success());
+    short(&device, &format!("--sizes 64 --gateway {gateway}")).assert_complaint(1, &["no carrier"]);
+    let mut up = device.device_command("ip");
+    assert!(up.args(["link", "set", "device-a", "up"]).status().expect("iproute2").success());
+    let running = Running::start(command(&device, &format!("--sizes 64 --gateway {gateway} -q")));
+    std::thread::sleep(Duration::from_millis(1_500));
+    set("port-b", "down");
+    let finished = running.finish();
+    finished.assert_complaint(1, &["interface port-b is down"]);
+}
+
+#[test]
+fn a_device_that_passes_nothing_gives_no_valid_result() {
+    let Some(device) = device(DeviceKind::None) else { return };
+    let finished = short(&device, "--sizes 64");
+    assert_eq!(finished.code, Some(3), "{finished:?}");
+    finished.assert_prints(&["INVALID", "Not known (64 B): no frame came", "--gateway"]);
+}
+
+#[test]
+fn a_port_that_another_linerate_uses_is_refused() {
+    let Some(device) = slow() else { return };
+    let first = Running::start(command(&device, "--sizes 64 -q"));
+    std::thread::sleep(Duration::from_secs(1));
+    short(&device, "--sizes 64").assert_complaint(1, &["is another linerate running"]);
+    drop(first);
 }

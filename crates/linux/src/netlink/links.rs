@@ -54,6 +54,11 @@ impl LinkEntry {
         self.flags & libc::IFF_UP.cast_unsigned() != 0
     }
 
+    /// Whether the interface has a carrier (`IFF_LOWER_UP`, netdevice(7)).
+    pub const fn has_carrier(&self) -> bool {
+        self.flags & IFF_LOWER_UP != 0
+    }
+
     /// Whether the interface is a loopback device (`IFF_LOOPBACK`).
     pub const fn is_loopback(&self) -> bool {
         self.flags & libc::IFF_LOOPBACK.cast_unsigned() != 0
@@ -144,6 +149,9 @@ pub const LINK_COUNTERS: [&str; 25] = [
     "rx_nohandler",
     "rx_otherhost_dropped",
 ];
+
+/// linux/if.h.
+const IFF_LOWER_UP: u32 = 1 << 16;
 
 #[cfg(test)]
 mod tests {
