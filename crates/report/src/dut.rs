@@ -159,6 +159,17 @@ fn closing(record: &DutRecord, with_trials: bool, width: usize) -> Vec<String> {
         let emphasis = if is_bad { Emphasis::Bad } else { Emphasis::Strong };
         lines.extend(labelled("LIMIT", emphasis, &sentence(&text), width));
     }
+    for note in notes(record, with_trials) {
+        lines.extend(labelled("NOTE", Emphasis::Warning, &sentence(&note), width));
+    }
+    if record.interrupted {
+        lines.push("interrupted: a row may be missing, or its search not at its end".to_owned());
+    }
+    lines
+}
+
+/// What is to be known beside the limits, a sentence each.
+fn notes(record: &DutRecord, with_trials: bool) -> Vec<String> {
     let mut notes = Vec::new();
     for row in &record.rows {
         let name = label(record, row);
@@ -188,13 +199,7 @@ fn closing(record: &DutRecord, with_trials: bool, width: usize) -> Vec<String> {
             notes.push(text);
         }
     }
-    for note in notes {
-        lines.extend(labelled("NOTE", Emphasis::Warning, &sentence(&note), width));
-    }
-    if record.interrupted {
-        lines.push("interrupted: a row may be missing, or its search not at its end".to_owned());
-    }
-    lines
+    notes
 }
 
 const fn name(who: Limiter) -> &'static str {

@@ -59,10 +59,15 @@ fn the_throughput_of_a_known_device_is_found_and_the_device_named() {
     let schema = serde_json::from_str(&std::fs::read_to_string(schema).expect("a schema"));
     let schema = jsonschema::validator_for(&schema.expect("JSON")).expect("a schema");
     schema.validate(&record).unwrap_or_else(|error| panic!("{error}: {record:#}"));
+    let limit = &record["rows"][0]["limit"];
+    if limit["stamp"] == "INVALID" {
+        // Other tests took the tester's CPU.
+        assert_eq!(limit["who"], "tester", "{record:#}");
+        return;
+    }
+    assert!(matches!(limit["who"].as_str(), Some("device")), "{record:#}");
     let frames = number(&record, "/rows/0/goals/0/lower_bits_per_second") / 512.0;
     assert!((1_000.0..5_300.0).contains(&frames), "{frames} of 5000: {record:#}");
-    let who = record["rows"][0]["limit"]["who"].as_str().expect("known");
-    assert!(matches!(who, "device" | "tester"), "{record:#}");
     assert_eq!(record["rows"][0]["latency"].as_array().map(Vec::len), Some(4), "{record:#}");
     assert!(number(&record, "/rows/0/latency/1/latency/p50_nanos") > 100_000.0, "{record:#}");
     assert!(number(&record, "/rows/0/back_to_back/frames") >= 1.0, "{record:#}");
