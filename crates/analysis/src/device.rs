@@ -8,14 +8,14 @@ use measurement::{BitRate, GoalEnd, GoalResult, SearchLimit, SearchTrial, Stamp}
 
 use crate::search::{inversion, limit};
 
-/// What the tester tells of itself during the trials of a row.
+/// Disturbances of the tester during the trials of a row, by its own counters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tester {
     /// Frames that its receiver had no room for, of each trial in order.
     pub dropped: Vec<u64>,
     /// How long the trials took.
     pub span: Duration,
-    /// What threads of other programs took meanwhile of the CPUs of the tester.
+    /// Threads of other programs that ran on the CPUs of the tester meanwhile.
     pub others: Vec<OtherProgram>,
     /// CPU time that the hypervisor took from each CPU of the tester.
     pub stolen: Vec<(usize, Duration)>,

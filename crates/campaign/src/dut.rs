@@ -44,7 +44,7 @@ pub struct DutTask {
 /// How the rows are measured.
 #[derive(Clone, Debug)]
 pub struct DutPlan {
-    /// What a load must keep; the first one is the throughput for latency.
+    /// Losses that a load may have; latency is measured at the throughput of the first one.
     pub goals: Vec<SearchGoal>,
     /// Time for the search of a row.
     pub budget: Duration,
@@ -58,7 +58,7 @@ pub struct DutPlan {
     pub link: Option<BitRate>,
 }
 
-/// What happens in a row, for a display.
+/// Step of a row, for a display.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DutStep<'a> {
     /// A trial of the search begins: its number from 1, frames in a second, and the bounds so far.
@@ -239,7 +239,7 @@ fn whole(number: f64) -> u64 {
 
 /// Shares of the throughput at which latency is measured.
 const SHARES: [f64; 4] = [0.1, 0.5, 0.9, 1.0];
-/// Of the upper bound: an overload that shows what limits.
+/// Factor of the upper bound: an overload that shows the limit.
 const OVER: f64 = 1.1;
 /// Frames in a second of the first trial.
 const FIRST: f64 = 2_000.0;

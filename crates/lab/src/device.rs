@@ -16,7 +16,7 @@ use crate::link::{create_namespace, join};
 use crate::shape::Shape;
 use crate::slow::Slow;
 
-/// What forwards.
+/// Kind of a device: its forwarder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DeviceKind {
     /// A bridge of the kernel.
@@ -61,7 +61,7 @@ pub struct Device {
     tester: NetworkNamespace,
     inside: NetworkNamespace,
     kind: DeviceKind,
-    /// What forwards, beside the kernel.
+    /// The forwarder, if that is not the kernel.
     _held: Option<Held>,
 }
 
@@ -219,7 +219,7 @@ fn run(command: &mut Command) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(failed()) }
 }
 
-/// What forwards as long as it exists.
+/// A forwarder that ends when this is dropped.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it is held, not read")]
 enum Held {

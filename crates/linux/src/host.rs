@@ -111,7 +111,7 @@ pub fn cpu_time() -> CpuTime {
     CpuTime { user: span(usage.ru_utime), system: span(usage.ru_stime) }
 }
 
-/// What a CPU did since the system started (`/proc/stat`, proc_stat(5)), to a clock tick.
+/// Times of a CPU since the system started (`/proc/stat`, proc_stat(5)), to a clock tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuStates {
     /// The CPU.
@@ -122,7 +122,7 @@ pub struct CpuStates {
     pub stolen: Duration,
 }
 
-/// Reads what each CPU did; empty where there is no `/proc`.
+/// Reads the times of each CPU; empty where there is no `/proc`.
 pub fn cpu_states() -> Vec<CpuStates> {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     text.lines().take_while(|line| line.starts_with("cpu")).filter_map(states_of).collect()

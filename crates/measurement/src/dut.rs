@@ -64,13 +64,13 @@ pub struct BackToBack {
     pub is_limit: bool,
 }
 
-/// What a linerate on the device tells of it, by its counters and samples during an overload.
+/// Observation of the device by a linerate on it: its counters and samples during an overload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSeen {
     /// Name or address of the device.
     pub name: String,
-    /// What limits it or may do so, a sentence each; the most significant first.
+    /// Findings that limit it or may do so, a sentence each; the most significant first.
     pub findings: Vec<String>,
     /// Share of its busy CPU time in packet filters and connection tracking, 0 to 1; none: it was not
     /// sampled.
@@ -85,7 +85,7 @@ pub struct DeviceSeen {
 }
 
 impl DeviceSeen {
-    /// What is known of its limit, the most significant first.
+    /// Sentences on its limit, the most significant first.
     pub fn sentences(&self) -> impl Iterator<Item = String> + '_ {
         let share = self.filter_share.filter(|share| *share >= COSTLY);
         let filters = share.map(|share| {
@@ -104,7 +104,7 @@ impl DeviceSeen {
 /// Share of the busy time from which on packet filters are told of.
 const COSTLY: f64 = 0.05;
 
-/// What keeps a device under test from carrying more.
+/// Part of the path that keeps a device under test from carrying more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -141,9 +141,9 @@ pub struct DutRow {
     pub sizes: Vec<usize>,
     /// Number of the run of this row, from 0.
     pub run: u32,
-    /// What sent, and why.
+    /// Engine that sent, and why that one.
     pub send_engine: EngineUse,
-    /// What received, and why.
+    /// Engine that received, and why that one.
     pub receive_engine: EngineUse,
     /// Throughput by the loss that may be, in the order of the goals.
     pub goals: Vec<GoalResult>,
@@ -161,7 +161,7 @@ pub struct DutRow {
     /// The longest burst without loss; none: not measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub back_to_back: Option<BackToBack>,
-    /// What the device tells of itself; none: it was not asked.
+    /// Observation of the device; none: it was not asked.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub device: Option<DeviceSeen>,
     /// Who the limit is; none: the row ended early.

@@ -168,7 +168,7 @@ fn closing(record: &DutRecord, with_trials: bool, width: usize) -> Vec<String> {
     lines
 }
 
-/// What is to be known beside the limits, a sentence each.
+/// Notes beside the limits, a sentence each.
 fn notes(record: &DutRecord, with_trials: bool) -> Vec<String> {
     let mut notes = Vec::new();
     for row in &record.rows {

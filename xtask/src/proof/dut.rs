@@ -62,7 +62,7 @@ impl Bench<'_> {
         Ok(Outcome::show(format!("{cost} us a frame, {size} bytes"), seen, is_right))
     }
 
-    /// The same while a program takes a CPU.
+    /// A device of the middle cost, while a program takes a CPU.
     fn crowded(&self, place: &str, cpu: usize, expected: Limiter) -> Result<Outcome> {
         let mut hog = Command::new("taskset");
         hog.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"]);
@@ -100,7 +100,7 @@ fn lower(row: &DutRow) -> Option<BitRate> {
 const COSTS: [u64; 3] = [10, 30, 100];
 /// Bytes with the frame check sequence.
 const SIZES: [u32; 3] = [64, 512, 1518];
-/// Of the throughput that is known.
+/// Share of the known throughput by which the one found may differ.
 const TOLERANCE: f64 = 0.03;
-/// Of a row.
+/// The longest time that a row may take.
 const LONGEST: Duration = Duration::from_secs(60);

@@ -90,7 +90,7 @@ fn request_plan() -> measurement::TestPlan {
     PlanDraft::new(Transport::Udp, Direction::Send).check().expect("a plan without options")
 }
 
-/// What the judged evidence says of the device.
+/// Findings on the device, and the cost of its filters, by the judged record.
 fn seen(name: String, mut record: TestRecord, bytes_per_frame: f64) -> DeviceSeen {
     crate::judge(&mut record);
     let role = Role::Observed(name.clone());

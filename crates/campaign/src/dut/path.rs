@@ -35,7 +35,7 @@ pub(super) struct Load {
     pub(super) frames: Option<u64>,
 }
 
-/// What a trial saw, in all lanes together.
+/// Counts of a trial, in all lanes together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) sent: u64,
@@ -49,7 +49,7 @@ pub(super) struct Seen {
     reordered: u64,
     /// Frames that the receivers here had no room for.
     pub(super) dropped: u64,
-    /// Of the first lane.
+    /// Latency of the first lane; none: no frame arrived, or nobody timed them.
     pub(super) latency: Option<FrameLatency>,
     took: Duration,
 }
@@ -65,7 +65,7 @@ impl<'a> Path<'a> {
         Ok(Self { lanes, trials, live, stop, duplicates: 0, reordered: 0 })
     }
 
-    /// What sends and what receives, in the first lane.
+    /// Engines that send and receive in the first lane.
     pub(super) fn engines(&self) -> (EngineUse, EngineUse) {
         let first = &self.trials[0];
         let receive = first.receive_engine.clone();

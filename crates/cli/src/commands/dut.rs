@@ -68,7 +68,7 @@ pub(crate) fn run(flags: &DutFlags) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// What no flag alone can say, before anything is sent.
+/// Checks flags that depend on each other, and that the device to observe answers.
 fn check(flags: &DutFlags) -> anyhow::Result<()> {
     let (there, back) = (flags.link.gateway.is_some(), flags.gateway_b.is_some());
     let goes_back = flags.direction != Directions::AToB;

@@ -58,7 +58,7 @@ pub(crate) struct DutFlags {
     pub(crate) verbose: bool,
 }
 
-/// What is measured of each size.
+/// Goals and durations of the tests of each size.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Goals")]
 pub(crate) struct DutGoalFlags {

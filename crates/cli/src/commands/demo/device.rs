@@ -56,7 +56,7 @@ fn kind(device: DemoDevice, flags: &DemoFlags) -> DeviceKind {
     }
 }
 
-/// What is between the ports.
+/// The device between the ports, in a sentence.
 fn told(device: DemoDevice, flags: &DemoFlags) -> String {
     if let Some(command) = &flags.device_command {
         return format!("The device: {command}");
