@@ -39,10 +39,10 @@ pub(crate) struct DemoFlags {
     /// Time that the device of --dut=slow takes for each frame
     #[arg(long, default_value = "30us", env = "LINERATE_COST", value_name = "DURATION", value_parser = parse_duration, requires = "dut")]
     pub(crate) cost: Duration,
-    /// Rules of nftables for --dut=router, which needs nft(8)
+    /// Rules of nftables for --dut=router, which needs the program nft
     #[arg(long, default_value_t = 0, env = "LINERATE_RULES", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(..=100_000), requires = "dut")]
     pub(crate) rules: u32,
-    /// Command for sh(1) that forwards between the interfaces device-a and device-b, for --dut
+    /// Shell command that forwards between the interfaces device-a and device-b, for --dut
     #[arg(long, env = "LINERATE_DEVICE_COMMAND", value_name = "COMMAND", requires = "dut")]
     pub(crate) device_command: Option<String>,
     #[command(flatten)]

@@ -80,7 +80,7 @@ pub(crate) struct DutGoalFlags {
     /// How often each size is measured
     #[arg(long, default_value_t = 1, env = "LINERATE_REPEAT", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeat: u32,
-    /// Command for sh(1) that resets the device, before each size
+    /// Shell command that resets the device, before each size
     #[arg(long, env = "LINERATE_RESET", value_name = "COMMAND")]
     pub(crate) reset: Option<String>,
 }
