@@ -1,5 +1,5 @@
-//! Who limits a device under test: the device, the wire or the tester. It is a function of the trials
-//! and of what the tester's own counters tell.
+//! The limit of a device under test: the device, the wire or the tester, as a function of the trials
+//! and of the tester's own counters.
 
 use std::time::Duration;
 

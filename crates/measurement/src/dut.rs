@@ -119,7 +119,7 @@ pub enum Limiter {
     None,
 }
 
-/// Who the limit is, how that is known, and whether the numbers are those of the device.
+/// Limit of a row: the part of the path, the evidence, and whether the numbers are the device's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DutLimit {
@@ -153,7 +153,7 @@ pub struct DutRow {
     /// Frames of all trials that arrived after one that was sent later (RFC 4737).
     #[serde(default)]
     pub reordered: u64,
-    /// What an overload does, and whether the device recovers from it, a sentence each.
+    /// Remarks on overloads, and on how the device recovers from them, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub remarks: Vec<String>,
     /// Latency at shares of the throughput.
@@ -164,7 +164,7 @@ pub struct DutRow {
     /// Observation of the device; none: it was not asked.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub device: Option<DeviceSeen>,
-    /// Who the limit is; none: the row ended early.
+    /// Limit of the row; none: it ended early.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub limit: Option<DutLimit>,
     /// The trials in the order in which they ran: the frame loss curve (RFC 2544, section 26.3).
@@ -203,7 +203,7 @@ pub enum DutSchema {
 pub struct DutRecord {
     /// Format and version.
     pub schema: DutSchema,
-    /// Who made the record.
+    /// Program and host that made the record.
     pub origin: PacketsOrigin,
     /// Name of port A.
     pub port_a: String,

@@ -110,7 +110,7 @@ impl FrameLayout {
         Ok(layout)
     }
 
-    /// The same frames with other addresses.
+    /// This layout with other addresses.
     ///
     /// # Errors
     /// As for [`Self::new`].

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use measurement::dut::{DutRecord, DutRow, Limiter};
+use measurement::dut::{DutLimit, DutRecord, DutRow, Limiter};
 use measurement::units::counted;
 use measurement::{BitRate, GoalEnd, Stamp};
 
@@ -141,20 +141,16 @@ fn latency(record: &DutRecord) -> Columns {
 
 fn closing(record: &DutRecord, with_trials: bool, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for who in [Limiter::Tester, Limiter::Wire, Limiter::Device, Limiter::None] {
-        let rows: Vec<_> = record
-            .rows
-            .iter()
-            .filter_map(|row| Some((row, row.limit.as_ref().filter(|limit| limit.who == who)?)))
-            .collect();
-        let Some((_, limit)) = rows.first() else { continue };
+    let limits: Vec<_> =
+        record.rows.iter().filter_map(|row| Some((row, row.limit.as_ref()?))).collect();
+    for who in ["the tester, not the device", "not known", "the link", "the device", "nothing"] {
+        let rows: Vec<_> = limits.iter().filter(|(_, limit)| name(limit) == who).collect();
+        let Some((first, limit)) = rows.first() else { continue };
         let names: Vec<_> = rows.iter().map(|(row, _)| label(record, row)).collect();
-        let who = if limit.stamp == Stamp::Invalid && who == Limiter::None {
-            "not known"
-        } else {
-            name(who)
-        };
-        let text = format!("{who} ({}): {}", names.join("; "), limit.why);
+        // The figures are those of one row.
+        let whose =
+            if rows.len() > 1 { format!("{}, ", label(record, first)) } else { String::new() };
+        let text = format!("{who} ({}): {whose}{}", names.join("; "), limit.why);
         let is_bad = limit.stamp == Stamp::Invalid;
         let emphasis = if is_bad { Emphasis::Bad } else { Emphasis::Strong };
         lines.extend(labelled("LIMIT", emphasis, &sentence(&text), width));
@@ -202,11 +198,12 @@ fn notes(record: &DutRecord, with_trials: bool) -> Vec<String> {
     notes
 }
 
-const fn name(who: Limiter) -> &'static str {
-    match who {
+fn name(limit: &DutLimit) -> &'static str {
+    match limit.who {
         Limiter::Device => "the device",
         Limiter::Wire => "the link",
         Limiter::Tester => "the tester, not the device",
+        Limiter::None if limit.stamp == Stamp::Invalid => "not known",
         Limiter::None => "nothing",
     }
 }
@@ -217,9 +214,7 @@ const INDENT: usize = 2;
 mod tests {
     use std::time::Duration;
 
-    use measurement::dut::{
-        BackToBack, DeviceSeen, DutLimit, DutSchema, FrameDirection, LatencyAtLoad,
-    };
+    use measurement::dut::{BackToBack, DeviceSeen, DutSchema, FrameDirection, LatencyAtLoad};
     use measurement::packets::{EngineUse, FrameLatency, PacketEngine, PacketsOrigin};
     use measurement::{GoalResult, SearchGoal, SearchTrial, TrialPurpose};
 

@@ -1,4 +1,4 @@
-//! What a linerate on the device tells of it during an overload.
+//! Observation of the device by a linerate on it, during an overload.
 
 use measurement::dut::DeviceSeen;
 use measurement::outcome::Ending;

@@ -1,4 +1,4 @@
-//! What other programs, and the hypervisor, take from the CPUs of the tester.
+//! CPU time that other programs, and the hypervisor, take from the CPUs of the tester.
 
 use std::time::Duration;
 
