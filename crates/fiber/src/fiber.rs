@@ -152,6 +152,7 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
     ///
     /// # Panics
     /// If it has ended, or is bound ([`Frames::BOUND`]) and has begun on another thread.
+    #[inline]
     pub fn resume(&mut self, context: &mut C) -> Step<Y, R> {
         if self.frames.are_bound {
             let here = thread_number();
@@ -180,6 +181,7 @@ impl<C: 'static, Y: 'static, R: 'static> Fiber<C, Y, R> {
         if can_unwind { self.unwind(context) } else { None }
     }
 
+    #[inline]
     fn switch(&mut self, input: Input<C>) -> Step<Y, R> {
         let coroutine = self.coroutine.as_mut().expect("a fiber that has not ended");
         let outer = self.guard.enter();
@@ -243,6 +245,7 @@ impl<C: 'static, Y: 'static> Yielder<'_, C, Y> {
     ///
     /// # Panics
     /// If a destructor calls this while the stack is unwound since the fiber was cancelled.
+    #[inline]
     pub fn suspend(&mut self, value: Y) {
         assert!(!self.is_cancelled, "a cancelled fiber suspended itself");
         sanitizer::leave();

@@ -130,6 +130,7 @@ impl Workloads {
 impl Slot {
     /// Resumes the fiber; returns what the MPU is to do, and the exit code of one that has ended by
     /// itself.
+    #[inline]
     fn turn(&mut self, mpu: &mut Mpu<'_, TaskModule>) -> (Next, Option<i32>) {
         let Some(fiber) = &mut self.0 else { return (Next::Finished, None) };
         match fiber.resume(mpu.core) {

@@ -117,6 +117,7 @@ impl<'a> Task<'a> {
     ///
     /// # Errors
     /// The task cannot wait.
+    #[inline]
     pub fn yield_now(&mut self) -> Result<(), TaskError> {
         self.check()?;
         self.yielder.suspend(Suspension::Yields);
