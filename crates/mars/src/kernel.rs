@@ -24,7 +24,7 @@ use linux::epoll::{Epoll, Events, Interest};
 use crate::locals::{Local, Locals, RunState};
 use crate::mpu::Core;
 use crate::ready::{NONE, Ready};
-use crate::shared::{Shared, Unit};
+use crate::shared::{MOST_OFFERED, Shared, Unit};
 use crate::sleep_state::SleepOn;
 use crate::table::state;
 use crate::time::Time;
@@ -201,16 +201,23 @@ impl Kernel {
         is_left
     }
 
-    /// Moves the next workload to the shared queue if another MPU is idle.
+    /// Moves half of what is ready to the shared queue if another MPU sleeps. One that was woken
+    /// is left to look there before it gets more: a wake-up takes as long as many short turns.
     fn donate(&mut self) {
-        if self.core.shared.idle.load(Relaxed) > 0
+        if self.ready.is_empty() || !self.core.shared.any_asleep() {
+            return;
+        }
+        let half = self.ready.len().div_ceil(2).min(MOST_OFFERED);
+        let (mut ids, mut count) = ([NONE; MOST_OFFERED], 0);
+        while count < half
             && let Some(next) = self.ready.first()
             && !self.locals.at(next).is_bound()
         {
             self.ready.pop(&mut self.locals);
-            let id = self.park(next);
-            self.core.shared.offer(id);
+            ids[count] = self.park(next);
+            count += 1;
         }
+        self.core.shared.offer_all(&ids[..count]);
     }
 
     /// Takes a workload out of its cell; `None` if it must not run any more.
@@ -278,10 +285,10 @@ impl Kernel {
         }
     }
 
-    /// Makes a workload ready: here, or in the shared queue if another MPU is idle.
+    /// Makes a workload ready: here, or in the shared queue if another MPU sleeps.
     fn make_ready(&mut self, slot: u32) {
         let is_bound = self.locals.at(slot).is_bound();
-        if !is_bound && !self.ready.is_empty() && self.core.shared.idle.load(Relaxed) > 0 {
+        if !is_bound && !self.ready.is_empty() && self.core.shared.any_asleep() {
             let id = self.park(slot);
             self.core.shared.offer(id);
         } else {

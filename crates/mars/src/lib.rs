@@ -55,6 +55,8 @@ mod models;
 #[cfg(not(loom))]
 mod account;
 #[cfg(not(loom))]
+mod cache_line;
+#[cfg(not(loom))]
 mod context;
 #[cfg(not(loom))]
 mod futex_event;

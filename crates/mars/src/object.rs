@@ -7,6 +7,7 @@ mod event_flag;
 mod mutex;
 mod queue;
 mod semaphore;
+mod wait_lists;
 
 pub use barrier::Barrier;
 pub use entry_queue::{EntryQueue, QueueEntry};
@@ -49,10 +50,19 @@ struct Entry {
 
 impl WaitList {
     fn new(shared: &Arc<Shared>) -> Self {
+        Self::numbered(shared, Self::next_number())
+    }
+
+    /// A number that no other object has.
+    fn next_number() -> u32 {
+        // Below 2^31, as the wake_value's highest bit is taken.
+        NUMBERS.fetch_add(1, Relaxed) & (u32::MAX >> 1)
+    }
+
+    fn numbered(shared: &Arc<Shared>, number: u32) -> Self {
         Self {
             shared: Arc::clone(shared),
-            // Below 2^31, as the wake_value's highest bit is taken.
-            number: NUMBERS.fetch_add(1, Relaxed) & (u32::MAX >> 1),
+            number,
             waiters: std::sync::Mutex::default(),
             length: AtomicUsize::new(0),
         }

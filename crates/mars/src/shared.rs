@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     /// Workloads that any MPU may take.
     pub(crate) queue: SharedQueue,
     pub(crate) units: Box<[Unit]>,
-    /// Number of sleeping MPUs.
+    /// Number of MPUs that sleep, or were woken and have not run since.
     pub(crate) idle: AtomicUsize,
     /// Incremented when a workload is unscheduled; every MPU then looks for it.
     pub(crate) revocations: AtomicU32,
@@ -130,7 +130,7 @@ impl Shared {
 
     /// Delivers several workloads that can continue, in batches.
     pub(crate) fn deliver_all(&self, ids: impl Iterator<Item = u32>) {
-        let (mut offers, mut count) = ([NONE; OFFERS], 0);
+        let (mut offers, mut count) = ([NONE; MOST_OFFERED], 0);
         let mut ids = ids.peekable();
         while let Some(id) = ids.next() {
             if ids.peek().is_none() && count == 0 {
@@ -142,7 +142,7 @@ impl Shared {
             }
             offers[count] = id;
             count += 1;
-            if count == OFFERS {
+            if count == MOST_OFFERED {
                 self.offer_all(&offers);
                 count = 0;
             }
@@ -156,9 +156,14 @@ impl Shared {
         self.offer_all(&[id]);
     }
 
+    /// Whether an MPU sleeps that nobody has woken.
+    pub(crate) fn any_asleep(&self) -> bool {
+        self.idle.load(Relaxed) > 0 && self.units.iter().any(|unit| unit.sleep_state.is_asleep())
+    }
+
     /// Puts several workloads, which are in their cells, into the shared queue, and wakes
     /// as many sleeping MPUs.
-    fn offer_all(&self, ids: &[u32]) {
+    pub(crate) fn offer_all(&self, ids: &[u32]) {
         self.queue.push(ids, &self.table);
         // An MPU that goes to sleep counts as idle first, and reads the queue afterwards.
         fence(SeqCst);
@@ -329,7 +334,7 @@ thread_local! {
 }
 
 /// Number of workloads that are put into the shared queue at once.
-const OFFERS: usize = 64;
+pub(crate) const MOST_OFFERED: usize = 64;
 
 struct RecordLinks<'a>(&'a Table);
 

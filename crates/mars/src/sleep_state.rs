@@ -52,6 +52,11 @@ impl SleepState {
         self.state.swap(AWAKE, AcqRel);
     }
 
+    /// Whether the MPU sleeps and nobody has woken it. Nothing is ordered by this.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.state.load(Relaxed) != AWAKE
+    }
+
     /// Called after work was published. Returns what the MPU sleeps on if the caller has to
     /// wake it; `None` if it is awake, or another thread wakes it.
     pub(crate) fn wake_if_asleep(&self) -> Option<SleepOn> {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::atomic::{AtomicU32, AtomicU64};
+use crate::cache_line::CacheAligned;
 use crate::inbox::Inbox;
 use crate::mpu::Core;
 use crate::ready::NONE;
@@ -82,11 +83,6 @@ pub(crate) struct Table {
     /// Released records until the next allocation: releasing takes no lock.
     returns: CacheAligned<Inbox>,
 }
-
-/// On cache lines of its own, since all threads write it.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct CacheAligned<T>(T);
 
 /// The free records, under the table's lock.
 #[derive(Debug)]

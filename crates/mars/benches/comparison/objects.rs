@@ -159,7 +159,7 @@ fn channel(runtime: &tokio::runtime::Runtime) -> f64 {
 }
 
 const PARTIES: u32 = 10_000;
-const CYCLES: u32 = 10;
+const CYCLES: u32 = 100;
 const RING: u32 = 8;
 const HOPS: u32 = 80_000;
 const ENTRIES: u32 = 200_000;

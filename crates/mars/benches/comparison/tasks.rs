@@ -168,5 +168,5 @@ const WAKES: u32 = 400_000;
 const CALLS: u32 = 2_000;
 const SPAWNS: u32 = 200_000;
 const PARTIES: u32 = 10_000;
-const CYCLES: u32 = 10;
+const CYCLES: u32 = 100;
 const MILLION: u32 = 1_000_000;

@@ -285,8 +285,9 @@ struct Barrier {
     total: u32,
     arrived: AtomicU32,
     left: AtomicU32,
-    waiting: List,
-    early: List,
+    /// One for each MPU, which is a thread here.
+    waiting: [List; 2],
+    early: [List; 2],
 }
 
 impl Barrier {
@@ -297,16 +298,16 @@ impl Barrier {
 
     fn tell(&self, place: u32) {
         if place == self.total {
-            self.waiting.wake_all();
+            self.waiting.iter().for_each(List::wake_all);
         }
     }
 
-    fn notify(&self) {
+    fn notify(&self, mpu: usize) {
         loop {
             if let Some(place) = self.arrive() {
                 return self.tell(place);
             }
-            let waiters = self.early.lock();
+            let waiters = self.early[mpu].lock();
             if let Some(place) = self.arrive() {
                 drop(waiters);
                 return self.tell(place);
@@ -319,15 +320,15 @@ impl Barrier {
         if self.left.fetch_add(1, SeqCst) + 1 == self.total {
             self.left.store(0, SeqCst);
             self.arrived.store(0, SeqCst);
-            self.early.wake_all();
+            self.early.iter().for_each(List::wake_all);
         }
     }
 
-    fn wait(&self) {
+    fn wait(&self, mpu: usize) {
         if self.arrived.load(SeqCst) == self.total {
             return self.leave();
         }
-        let waiters = self.waiting.lock();
+        let waiters = self.waiting[mpu].lock();
         if self.arrived.load(SeqCst) == self.total {
             drop(waiters);
         } else {
@@ -344,16 +345,16 @@ fn nobody_passes_a_barrier_before_all_have_arrived_in_two_cycles() {
             total: 2,
             arrived: AtomicU32::new(0),
             left: AtomicU32::new(0),
-            waiting: List::new(),
-            early: List::new(),
+            waiting: [List::new(), List::new()],
+            early: [List::new(), List::new()],
         };
         let shared = Arc::new((barrier, AtomicU32::new(0)));
-        together(2, move |_| {
+        together(2, move |mpu| {
             let (barrier, begun) = &*shared;
             for cycle in 1..=2 {
                 begun.fetch_add(1, SeqCst);
-                barrier.notify();
-                barrier.wait();
+                barrier.notify(mpu);
+                barrier.wait(mpu);
                 assert!(begun.load(SeqCst) >= 2 * cycle, "it passed alone");
             }
         });

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::context::Workloads;
 use crate::futex_event::FutexEvent;
 use crate::mpu::Mpu;
-use crate::object::WaitList;
+use crate::object::wait_lists::WaitLists;
 use crate::workload::Wait;
 
 /// A two-phase barrier: a party that has arrived may do other work before it waits.
@@ -26,9 +26,9 @@ pub struct Barrier {
     arrived: AtomicU32,
     left: AtomicU32,
     /// Workloads that have arrived and wait for the others.
-    waiting: WaitList,
+    waiting: WaitLists,
     /// Workloads that wait for the next cycle.
-    early: WaitList,
+    early: WaitLists,
     changed: FutexEvent,
 }
 
@@ -36,13 +36,12 @@ impl Barrier {
     /// A barrier for `total` parties, at least one. A party is a workload of one context, or a host
     /// thread: a thread that is no MPU of the context.
     pub fn new(workloads: &Workloads, total: u32) -> Self {
-        let wait_list = || WaitList::new(&workloads.shared);
         Self {
             total: total.max(1),
             arrived: AtomicU32::new(0),
             left: AtomicU32::new(0),
-            waiting: wait_list(),
-            early: wait_list(),
+            waiting: WaitLists::new(&workloads.shared),
+            early: WaitLists::new(&workloads.shared),
             changed: FutexEvent::default(),
         }
     }
@@ -113,7 +112,7 @@ impl Barrier {
         if self.try_notify() {
             return Ok(());
         }
-        let mut waiters = self.early.lock_list_in_order();
+        let mut waiters = self.early.lock_list_in_order(mpu);
         let Some(place) = self.arrive() else { return Err(waiters.join(mpu, 0)) };
         drop(waiters);
         self.tell(place);
@@ -133,7 +132,7 @@ impl Barrier {
         if self.try_wait() {
             return Ok(());
         }
-        let mut waiters = self.waiting.lock_list_in_order();
+        let mut waiters = self.waiting.lock_list_in_order(mpu);
         if !self.is_open() {
             return Err(waiters.join(mpu, 0));
         }
