@@ -20,6 +20,7 @@ mod loopback;
 mod mars;
 mod memory;
 mod pacing;
+mod packets;
 mod peers;
 mod reference;
 mod runtimes;
@@ -53,6 +54,7 @@ enum Special {
     Growth(growth::Growth),
     Search(search::Search),
     Import(import::Import),
+    Packets(packets::Packets),
 }
 
 impl Bench {
@@ -70,6 +72,7 @@ impl Bench {
             Some(Special::Growth(growth)) => growth.run(),
             Some(Special::Search(search)) => search.run(),
             Some(Special::Import(import)) => import.run(),
+            Some(Special::Packets(packets)) => packets.run(),
             None => self.loopback.run(),
         }
     }

@@ -138,8 +138,14 @@ impl FrameLayout {
         self.flows
     }
 
-    /// Writes what all frames have in common into memory for the largest of them.
+    /// Writes a frame into memory for the largest one: the first, but for its number and time.
     pub(crate) fn write(&self, into: &mut [u8]) {
+        self.write_common(into);
+        self.write_headers(into, 0, 0);
+    }
+
+    /// Writes what all frames have in common.
+    fn write_common(&self, into: &mut [u8]) {
         let [ip, udp, payload] = self.at;
         let Addressing { source_mac, destination_mac, vlan, .. } = self.addressing;
         into.fill(0);
@@ -173,24 +179,16 @@ impl FrameLayout {
         into[payload..payload + 4].copy_from_slice(&self.tag.bytes());
     }
 
-    /// Patches a frame that [`Self::write`] has written, so that it is the one of this number, sent
-    /// at `now`. Returns its length without the frame check sequence.
-    pub(crate) fn patch(&self, frame: &mut [u8], number: u64, now: Timestamp) -> usize {
+    /// Writes the fields that depend on the size and on the flow.
+    fn write_headers(&self, frame: &mut [u8], which: usize, flow: u16) {
         let [ip, udp, payload] = self.at;
-        let turn = self.sizes.all().len() as u64;
-        let which = usize::try_from(number % turn).unwrap_or(0);
-        let length = self.sizes.all()[which] - CHECK_SEQUENCE;
-        let (udp_sum, ip_sum) = self.sums[which];
-        let (flow, sequence) = self.flow_of(number);
-        let time = units(now);
-        let port = self.addressing.source_port.wrapping_add(flow);
-        put16(frame, udp, port);
+        let length = self.length(which);
+        let source = self.source_low(flow);
+        put16(frame, udp, self.port(flow));
         put16(frame, udp + 4, word(length - udp));
         put16(frame, payload + 4, flow);
-        put32(frame, payload + 6, sequence);
-        put32(frame, payload + 10, time);
-        let source = self.source_low(flow);
         if self.is_ipv4() {
+            let (_, ip_sum) = self.sums[which];
             put16(frame, ip + 2, word(length - ip));
             put32(frame, ip + 12, source);
             put16(frame, ip + 10, fold(ip_sum + halves(source)));
@@ -198,11 +196,48 @@ impl FrameLayout {
             put16(frame, ip + 4, word(length - udp));
             put32(frame, ip + 20, source);
         }
-        let sum = udp_sum + u32::from(port) + u32::from(flow) + halves(sequence) + halves(time);
-        let checksum = fold(sum + halves(source));
+    }
+
+    /// Patches a frame that [`Self::write`] has written, so that it is the one of this number, sent
+    /// at `now`. Returns its length without the frame check sequence.
+    pub(crate) fn patch(&self, frame: &mut [u8], number: u64, now: Timestamp) -> usize {
+        let [_, udp, payload] = self.at;
+        let (which, (flow, sequence)) = (self.which(number), self.flow_of(number));
+        if !self.is_uniform() {
+            self.write_headers(frame, which, flow);
+        }
+        let time = units(now);
+        put32(frame, payload + 6, sequence);
+        put32(frame, payload + 10, time);
+        let (udp_sum, _) = self.sums[which];
+        let ends = u32::from(self.port(flow)) + halves(self.source_low(flow));
+        let sum = udp_sum + ends + u32::from(flow) + halves(sequence) + halves(time);
+        let checksum = fold(sum);
         // 0 would mean that there is none (RFC 768).
         put16(frame, udp + 6, if checksum == 0 { u16::MAX } else { checksum });
-        length
+        self.length(which)
+    }
+
+    /// Whether frames differ in their numbers and times alone.
+    fn is_uniform(&self) -> bool {
+        self.flows == 1 && self.sizes.all().len() == 1
+    }
+
+    /// Bytes of a frame of this size, without the frame check sequence.
+    fn length(&self, which: usize) -> usize {
+        self.sizes.all()[which] - CHECK_SEQUENCE
+    }
+
+    /// UDP port of the source.
+    const fn port(&self, flow: u16) -> u16 {
+        self.addressing.source_port.wrapping_add(flow)
+    }
+
+    /// Index of the size of the frame of this number. A division takes as long as the rest of a
+    /// patch.
+    fn which(&self, number: u64) -> usize {
+        let turn = self.sizes.all().len() as u64;
+        if turn == 1 { 0 } else { usize::try_from(number % turn).unwrap_or(0) }
     }
 
     /// The label of a frame of this trial; none: it is another frame.
@@ -225,6 +260,9 @@ impl FrameLayout {
     #[expect(clippy::cast_possible_truncation, reason = "sequence numbers wrap around")]
     fn flow_of(&self, number: u64) -> (u16, u32) {
         let flows = u64::from(self.flows);
+        if flows == 1 {
+            return (0, number as u32);
+        }
         ((number % flows) as u16, (number / flows) as u32)
     }
 
@@ -237,7 +275,7 @@ impl FrameLayout {
                 u32::from_be_bytes([octets[12], octets[13], octets[14], octets[15]])
             }
         };
-        low.wrapping_add(u32::from(flow % self.sources))
+        if flow == 0 { low } else { low.wrapping_add(u32::from(flow % self.sources)) }
     }
 
     const fn is_ipv4(&self) -> bool {
@@ -249,7 +287,7 @@ impl FrameLayout {
         let [ip, udp, payload] = self.at;
         let length = size - CHECK_SEQUENCE;
         let mut frame = vec![0; size.max(payload + LABEL)];
-        self.write(&mut frame);
+        self.write_common(&mut frame);
         let of_udp = u32::from(word(length - udp));
         let (addresses, header) = if self.is_ipv4() {
             frame[ip + 12..ip + 16].fill(0);
@@ -284,11 +322,16 @@ fn octets(address: IpAddr) -> [u8; 16] {
 }
 
 fn put16(into: &mut [u8], at: usize, value: u16) {
-    into[at..at + 2].copy_from_slice(&value.to_be_bytes());
+    put(into, at, value.to_be_bytes());
 }
 
 fn put32(into: &mut [u8], at: usize, value: u32) {
-    into[at..at + 4].copy_from_slice(&value.to_be_bytes());
+    put(into, at, value.to_be_bytes());
+}
+
+/// Writes a few bytes. Copying slices would call memmove(3) for two of them.
+fn put<const N: usize>(into: &mut [u8], at: usize, bytes: [u8; N]) {
+    *into[at..].first_chunk_mut().expect("the layout fits the frame") = bytes;
 }
 
 const fn halves(value: u32) -> u32 {

@@ -12,7 +12,12 @@ use crate::workspace::Workspace;
 
 /// The one of that name.
 pub(super) fn program(name: &str) -> Result<Installed> {
-    Ok(Installed::known(&PLAIN, build(&Workspace::find()?, name)?))
+    Ok(Installed::known(&PLAIN, path(name)?))
+}
+
+/// Where the one of that name is.
+pub(super) fn path(name: &str) -> Result<PathBuf> {
+    build(&Workspace::find()?, name)
 }
 
 /// Compiles it into the target folder and says where it is.
