@@ -1,17 +1,23 @@
 //! What the tests of a ladder say: the rate of each layer against the link and the rung above, and
 //! why it is less. It runs no test.
 
+use measurement::packets::PacketsRecord;
+use measurement::units::group_thousands;
 use measurement::{
     BitRate, DirectionOutcome, HostEvidence, LadderLatency, Layer, Role, Rung, Stamp, TestRecord,
     Transport,
 };
 
-/// The rungs of a ladder by its judged tests, the link first; empty: there are no tests.
-pub fn rungs(tests: &[(Layer, TestRecord)]) -> Vec<Rung> {
+/// The rungs of a ladder by its judged tests, and by the frames that left below the sockets if they
+/// were measured, from the link on; empty: there are no tests.
+pub fn rungs(tests: &[(Layer, TestRecord)], sent: Option<&PacketsRecord>) -> Vec<Rung> {
     let Some((_, first)) = tests.first() else { return Vec::new() };
     let link = link(first);
     let speed = link.rate;
     let mut rungs = vec![link];
+    rungs.extend(sent.map(|sent| frames(sent, speed)));
+    let mut tests: Vec<_> = tests.iter().collect();
+    tests.sort_by_key(|(layer, _)| *layer);
     for (layer, record) in tests {
         let above = rungs.last().and_then(|rung| rung.rate);
         rungs.push(rung(*layer, record, speed, above));
@@ -48,6 +54,7 @@ fn link(record: &TestRecord) -> Rung {
         lost_ratio: None,
         explanation: Some(explanation),
         record: None,
+        frames: None,
     }
 }
 
@@ -62,13 +69,43 @@ fn speeds(host: &HostEvidence) -> impl Iterator<Item = (&Role, &str, BitRate)> {
     })
 }
 
+/// The payload of the frames that left.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
+fn frames(sent: &PacketsRecord, link: Option<BitRate>) -> Rung {
+    let dropped: u64 = sent.drops.iter().map(|one| one.frames).sum();
+    let left = sent.sent.frames.saturating_sub(dropped);
+    let each = left as f64 / sent.duration.as_secs_f64().max(1e-9);
+    let size = sent.sizes.first().copied().unwrap_or_default();
+    let rate = BitRate::from_bits_per_second((each * 8.0 * sent.payload_bytes(size) as f64) as u64);
+    let engine = sent.send_engine.engine.name();
+    let text = format!(
+        "{} frames of {} bytes left {} in a second, sent by {engine}; nothing counts them at the far \
+         end",
+        group_thousands(each as u64),
+        group_thousands(size as u64),
+        sent.from
+    );
+    Rung {
+        layer: Layer::Frames,
+        rate: Some(rate),
+        of_link_ratio: share(rate, link),
+        of_above_ratio: share(rate, link),
+        lost_ratio: None,
+        explanation: Some(text),
+        record: None,
+        frames: Some(Box::new(sent.clone())),
+    }
+}
+
+fn share(rate: BitRate, of: Option<BitRate>) -> Option<f64> {
+    let of = of.map(BitRate::bits_per_second).filter(|bits| *bits > 0)?;
+    Some(rate.bits_per_second() as f64 / of as f64)
+}
+
 fn rung(layer: Layer, record: &TestRecord, link: Option<BitRate>, above: Option<BitRate>) -> Rung {
     let outcome = record.outcome.directions.first();
     let rate = outcome.and_then(DirectionOutcome::headline).map(|moved| moved.rate);
-    let share = |of: Option<BitRate>| {
-        let of = of.map(BitRate::bits_per_second).filter(|bits| *bits > 0)?;
-        Some(rate?.bits_per_second() as f64 / of as f64)
-    };
+    let share = |of| share(rate?, of);
     let of_above_ratio = share(above);
     let is_less = of_above_ratio.is_none_or(|share| share < KEPT);
     let datagrams = outcome.and_then(|outcome| outcome.datagrams);
@@ -81,6 +118,7 @@ fn rung(layer: Layer, record: &TestRecord, link: Option<BitRate>, above: Option<
         lost_ratio: datagrams.map(|ledger| ledger.loss()),
         explanation: is_less.then(|| explanation(record)).flatten(),
         record: Some(Box::new(record.clone())),
+        frames: None,
     }
 }
 
@@ -116,7 +154,7 @@ mod tests {
             host.interfaces = vec![host.inventory.interfaces[0].name.clone()];
         }
         let tests = [(Layer::UdpSingle, judged(udp)), (Layer::TcpStream, judged(slower))];
-        let rungs = rungs(&tests);
+        let rungs = rungs(&tests, None);
         let [link, udp, tcp] = &rungs[..] else { panic!("{rungs:?}") };
         assert_eq!(link.rate, Some(BitRate::from_bits_per_second(1_000_000_000)));
         let words = link.explanation.as_deref().expect("who says so");
@@ -137,11 +175,11 @@ mod tests {
             host.inventory.interfaces.clear();
         }
         let tests = [(Layer::TcpStreams, record.clone()), (Layer::TcpStream, record)];
-        let rungs = rungs(&tests);
+        let rungs = rungs(&tests, None);
         assert_eq!((rungs[0].rate, rungs[1].of_link_ratio), (None, None));
         assert!(rungs[0].explanation.as_deref().is_some_and(|text| text.contains("no interface")));
         assert_eq!((rungs[2].of_above_ratio, rungs[2].explanation.clone()), (Some(1.0), None));
-        assert_eq!(super::rungs(&[]), []);
+        assert_eq!(super::rungs(&[], None), []);
         assert_eq!(latency(&tests), None);
     }
 }

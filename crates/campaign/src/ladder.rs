@@ -49,7 +49,7 @@ impl Ladder {
     fn options_of(&self, layer: Layer) -> StreamOptions {
         let mut options = self.options.clone();
         match layer {
-            Layer::Link => {}
+            Layer::Link | Layer::Frames => {}
             Layer::UdpBatched => options.segmentation_offload = true,
             Layer::UdpSingle => options.engines = names(&["send"]),
             Layer::TcpStreams | Layer::TcpStream => {
@@ -91,14 +91,14 @@ mod tests {
         let (udp, tcp) = (Transport::Udp, Transport::Tcp);
         let (find, planned) = (RowRate::ToFind, RowRate::Planned);
         let expected = [
+            (tcp, 8, planned.clone()),
             (udp, 1, find.clone()),
             (udp, 1, find),
-            (tcp, 8, planned.clone()),
             (tcp, 1, planned.clone()),
             (tcp, 1, planned),
         ];
         assert_eq!(seen.collect::<Vec<_>>(), expected);
-        assert!(rows[0].plan.options.segmentation_offload);
+        assert!(rows[1].plan.options.segmentation_offload);
         let probed: Vec<_> = rows.iter().map(|row| row.probe_every.is_some()).collect();
         assert_eq!(probed, [false, false, false, true, false]);
         assert!(Ladder { streams: 0, ..ladder }.rows().is_err());

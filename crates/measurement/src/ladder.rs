@@ -8,18 +8,22 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::heading::Heading;
+use crate::packets::PacketsRecord;
 use crate::record::{RunError, TestRecord};
 use crate::responsiveness::Grade;
 use crate::transport::Direction;
 use crate::units::BitRate;
 
 /// A layer of a ladder, from the lowest to the application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
     /// The link by its own word: the lowest speed that the interfaces of both ends report.
     Link,
+    /// Frames of UDP below the sockets (AF_XDP or AF_PACKET) that leave this host; nothing counts at
+    /// the far end.
+    Frames,
     /// UDP in packets of many datagrams (`UDP_SEGMENT` and `UDP_GRO`, udp(7)).
     UdpBatched,
     /// UDP with a system call for each datagram (send(2)).
@@ -38,7 +42,8 @@ pub enum Layer {
 pub struct Rung {
     /// The layer.
     pub layer: Layer,
-    /// Its rate: the speed of the link, or the payload that arrived; none: not known.
+    /// Its rate: the speed of the link, the payload of frames that left, or the payload that arrived;
+    /// none: not known.
     #[serde(rename = "rate_bits_per_second", skip_serializing_if = "Option::is_none", default)]
     pub rate: Option<BitRate>,
     /// Its rate as a share of that of the link; none: either is not known.
@@ -54,9 +59,12 @@ pub struct Rung {
     /// test. None: it does not, or there is no verdict.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub explanation: Option<String>,
-    /// Judged record of the test; none: the link.
+    /// Judged record of the test; none: the link, or frames.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub record: Option<Box<TestRecord>>,
+    /// Record of the frames below the sockets; none: another layer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub frames: Option<Box<PacketsRecord>>,
 }
 
 /// Round trips beside one TCP stream of a ladder: medians, in seconds.
@@ -109,15 +117,17 @@ pub struct LadderRecord {
 }
 
 impl Layer {
-    /// The layers that tests measure, in the order in which they are measured.
+    /// The layers that tests with a server measure, in the order in which they are measured: the rate
+    /// of UDP is searched from that of TCP streams on.
     pub const MEASURED: [Self; 5] =
-        [Self::UdpBatched, Self::UdpSingle, Self::TcpStreams, Self::TcpStream, Self::Application];
+        [Self::TcpStreams, Self::UdpBatched, Self::UdpSingle, Self::TcpStream, Self::Application];
 }
 
 impl Display for Layer {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Link => "link",
+            Self::Frames => "frames",
             Self::UdpBatched => "UDP, batched",
             Self::UdpSingle => "UDP, one by one",
             Self::TcpStreams => "TCP, many streams",

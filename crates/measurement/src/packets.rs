@@ -221,6 +221,19 @@ pub struct PacketsRecord {
     pub interrupted: bool,
 }
 
+impl PacketsRecord {
+    /// Bytes of the payload of UDP in a frame of `size` bytes with its check sequence.
+    pub const fn payload_bytes(&self, size: usize) -> usize {
+        let tag = if self.vlan.is_some() { 4 } else { 0 };
+        let ip = if self.destination.is_ipv4() { 20 } else { 40 };
+        size.saturating_sub(ETHERNET + tag + ip + UDP)
+    }
+}
+
+/// Bytes of an Ethernet header and of the frame check sequence.
+const ETHERNET: usize = 14 + 4;
+/// Bytes of a UDP header.
+const UDP: usize = 8;
 /// Preamble, start delimiter and gap (IEEE 802.3).
 const OVERHEAD_BITS: f64 = 160.0;
 

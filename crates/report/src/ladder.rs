@@ -160,6 +160,7 @@ mod tests {
             lost_ratio: None,
             explanation: why.map(str::to_owned),
             record: None,
+            frames: None,
         }
     }
 

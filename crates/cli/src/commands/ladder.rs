@@ -1,5 +1,7 @@
 //! `linerate ladder`.
 
+mod frames;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -8,6 +10,7 @@ use campaign::search::Repeat;
 use campaign::{Ladder, Results, Row, Runner};
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
+use measurement::packets::PacketsRecord;
 use measurement::{
     Direction, Heading, IntoMap, LadderRecord, Layer, RecordSet, StreamOptions, TestPlan,
     TestRecord, json,
@@ -36,7 +39,8 @@ pub(crate) fn run(flags: &LadderFlags) -> anyhow::Result<ExitCode> {
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
     let results = runner.search(&mut Repeat::once(rows));
     drop(progress);
-    finish(flags, form, &first, &results)
+    let frames = frames::measure(flags, &results, &interrupts);
+    finish(flags, form, &first, &results, frames)
 }
 
 /// In what form a ladder is printed.
@@ -83,8 +87,9 @@ fn finish(
     form: Form,
     plan: &TestPlan,
     results: &Results,
+    frames: Result<PacketsRecord, String>,
 ) -> anyhow::Result<ExitCode> {
-    let record = record(flags, plan, results);
+    let record = record(flags, plan, results, frames);
     if let Some(keeping) = flags.store.keeping("ladder") {
         history::keep(&keeping, &RecordSet::new(results.records.records.clone()));
     }
@@ -100,7 +105,12 @@ fn finish(
     })
 }
 
-fn record(flags: &LadderFlags, plan: &TestPlan, results: &Results) -> LadderRecord {
+fn record(
+    flags: &LadderFlags,
+    plan: &TestPlan,
+    results: &Results,
+    frames: Result<PacketsRecord, String>,
+) -> LadderRecord {
     let records = &results.records.records;
     let is_whole = |record: &&TestRecord| record.outcome.ending == Ending::Completed;
     let ended = records.iter().take_while(is_whole).cloned();
@@ -111,9 +121,13 @@ fn record(flags: &LadderFlags, plan: &TestPlan, results: &Results) -> LadderReco
         heading: Heading::new(tags, records.first()),
         direction: plan.direction,
         streams: flags.streams,
-        rungs: campaign::rungs(&tests),
+        rungs: campaign::rungs(&tests, frames.as_ref().ok()),
         latency: campaign::ladder_latency(&tests),
-        left_out: vec![BELOW_UDP.to_owned()],
+        left_out: frames
+            .err()
+            .map(|why| format!("frames below UDP are not measured: {why}"))
+            .into_iter()
+            .collect(),
         error: exit::of_results(results, done, "layer"),
     }
 }
@@ -131,4 +145,3 @@ fn print(record: &LadderRecord, form: Form) -> anyhow::Result<()> {
 }
 
 const PROBE_EVERY: Duration = Duration::from_millis(10);
-const BELOW_UDP: &str = "packets below UDP are not measured: linerate has no engine for them";

@@ -42,7 +42,7 @@ fn run(flags: &FramesFlags) -> anyhow::Result<ExitCode> {
     let layout = layout(&flags.link, flags.link.gateway, &setup, &flags.size, to)?;
     let plan = TrialPlan { rate: flags.pps, duration: flags.time, frames: flags.number };
     let stop = AtomicBool::new(false);
-    let record = watched(flags, &interrupts, &stop, |live| {
+    let record = watched(flags.quiet, &interrupts, &stop, |live| {
         packets::record(&setup, &layout, &plan, live, &stop)
     })?;
     print(&record, form)?;
@@ -188,14 +188,14 @@ fn router(port: &Port, to: IpAddr) -> anyhow::Result<Option<IpAddr>> {
 }
 
 /// Runs a trial beside a display of its counts; a signal ends it.
-fn watched<T: Send, E: Send>(
-    flags: &FramesFlags,
+pub(super) fn watched<T: Send, E: Send>(
+    is_quiet: bool,
     interrupts: &StopSignals,
     stop: &AtomicBool,
     work: impl FnOnce(&LiveCounts) -> Result<T, E> + Send,
 ) -> Result<T, E> {
     let counts = LiveCounts::default();
-    let line = MovingLine::new(flags.quiet);
+    let line = MovingLine::new(is_quiet);
     let done = thread::scope(|scope| {
         let working = scope.spawn(|| work(&counts));
         let mut shown = Duration::ZERO;

@@ -85,6 +85,24 @@ pub(crate) struct LinkFlags {
     pub(crate) i_own_this_link: bool,
 }
 
+/// As without flags.
+impl Default for LinkFlags {
+    fn default() -> Self {
+        Self {
+            flows: 1,
+            addresses: 1,
+            vlan: None,
+            source: None,
+            gateway: None,
+            mac: None,
+            engine: Engine::Best,
+            queues: 1,
+            cpus: None,
+            i_own_this_link: false,
+        }
+    }
+}
+
 /// What sends and receives frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {

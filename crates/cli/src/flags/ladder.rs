@@ -14,7 +14,7 @@ use super::server::ServerFlags;
 use super::store::StoreFlags;
 use super::values::{parse_streams, parse_tag};
 
-/// Measures layer by layer what a path gives: the link by its own word, UDP, TCP, an application;
+/// Measures layer by layer what a path gives: the link by its own word, frames, UDP, TCP, an application;
 /// and says what is lost from each to the next, and why.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -33,6 +33,9 @@ pub(crate) struct LadderFlags {
     /// CPUs to pin the workers to, as in linerate test
     #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = usable_cpus)]
     pub(crate) cpus: Option<CpuList>,
+    /// Permit frames below UDP by an interface of a default route: the link may be in use by others
+    #[arg(long, env = "LINERATE_I_OWN_THIS_LINK", value_parser = BoolishValueParser::new())]
+    pub(crate) i_own_this_link: bool,
     #[command(flatten)]
     pub(crate) packets: PacketFlags,
     #[command(flatten)]
@@ -81,7 +84,8 @@ Examples:
 
 UDP is sent at the highest rate without loss; its trials are a part of the time. TCP goes without
 copies (sendfile, MSG_TRUNC) but for the application, which writes and reads 128 KiB as iperf3 does.
-The server is a linerate. Packets below UDP are not measured.
+The server is a linerate. Frames below UDP leave from here by AF_XDP, as root and by an interface
+without a default route; nothing counts them at the far end.
 Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID; 5 the server was busy; 130
 interrupted, with the layers that were measured";
 

@@ -2,10 +2,21 @@
 
 use std::path::Path;
 
-use crate::support::{Finished, Running, Server, free_port, linerate, plain_iperf3, run};
+use lab::{Access, Link, LinkSpec};
+
+use crate::support::{
+    Finished, Running, Server, free_port, linerate, linerate_on, plain_iperf3, run, skip,
+};
 
 fn ladder(server: &Server, options: &str) -> Finished {
     run(linerate(&server.arguments("ladder", options)))
+}
+
+fn link() -> Option<Link> {
+    if let Access::Forbidden { reason } = lab::prepare() {
+        return skip(&reason);
+    }
+    Link::create(&LinkSpec::default()).map_or_else(|error| skip(&error.to_string()), Some)
 }
 
 #[test]
@@ -44,13 +55,31 @@ fn people_read_a_table_and_programs_a_line_a_layer() {
     assert!(lines[6].starts_with("application,"), "{}", lines[6]);
 }
 
+/// Frames need rights, an Ethernet interface and a neighbour.
+#[test]
+fn frames_that_leave_are_the_lowest_rung_that_is_measured() {
+    let Some(link) = link() else { return };
+    let _server = Server::start_on(&link.far, "");
+    let climb = |options: &str| {
+        let line = format!("ladder {} -t 500ms -P 2 {options}", link.far.ipv4());
+        run(linerate_on(&link.near, &line))
+    };
+    let record = climb("--json").json();
+    let frames = &record["rungs"][1];
+    assert_eq!(frames["layer"], "frames", "{record:#}");
+    assert!(frames["rate_bits_per_second"].as_u64() > Some(0), "{frames:#}");
+    assert_eq!(frames["frames"]["sizes"][0], 1518, "{frames:#}");
+    assert_eq!(record["left_out"].as_array().map(Vec::len), Some(0));
+    climb("-R").assert_prints(&["Frames below UDP are not measured: they leave from here"]);
+}
+
 #[test]
 fn the_layers_before_an_interruption_are_printed() {
     let server = Server::start();
     let line = server.arguments("ladder", "-t 500ms --json");
     let running = Running::start(linerate(&line));
-    // The layers of UDP have ended.
-    server.line_with(", TCP ");
+    // The layer of TCP streams has ended.
+    server.line_with(", UDP ");
     running.signal("INT");
     let finished = running.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");
@@ -58,7 +87,7 @@ fn the_layers_before_an_interruption_are_printed() {
     let rungs = record["rungs"].as_array().map_or(0, Vec::len);
     assert!(rungs >= 2, "{record:#}");
     let message = record["error"]["message"].as_str().unwrap_or_default();
-    assert_eq!(message, "interrupted after 2 layers", "{record:#}");
+    assert_eq!(message, "interrupted after 1 layer", "{record:#}");
 }
 
 #[test]
