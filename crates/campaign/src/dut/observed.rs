@@ -1,5 +1,8 @@
 //! Observation of the device by a linerate on it, during an overload.
 
+use std::thread;
+use std::time::Duration;
+
 use measurement::dut::DeviceSeen;
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
@@ -32,7 +35,16 @@ impl Run<'_> {
         watch: &DeviceWatch,
         load: BitRate,
     ) -> Result<DeviceSeen, PacketError> {
+        // A table of connections that the search has filled lets no new one in before its entries
+        // expire.
+        let patience = linux::clock::monotonic() + EXPIRY;
         (self.show)(DutStep::Observed);
+        while !watch.host.answers(CONNECT) && linux::clock::monotonic() < patience {
+            if self.path.is_stopped() {
+                break;
+            }
+            thread::sleep(PAUSE);
+        }
         let rate = load.bits_per_second() as f64 / self.path.bits_per_frame();
         let load = Load { rate: Some(rate), duration: self.plan.latency * 3, frames: None };
         let mut failure = None;
@@ -112,3 +124,9 @@ fn seen(name: String, mut record: TestRecord, bytes_per_frame: f64) -> DeviceSee
         notes: record.outcome.notes,
     }
 }
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(500);
+/// `nf_conntrack_udp_timeout` is 30 s (Documentation/networking/nf_conntrack-sysctl.rst).
+const EXPIRY: Duration = Duration::from_secs(40);

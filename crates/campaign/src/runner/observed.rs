@@ -2,6 +2,7 @@
 //!
 //! A linerate there answers one request a second, and reports at the end what its host counted.
 
+use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use linux::event::StopSignals;
@@ -20,6 +21,15 @@ pub struct ObservedHost {
     pub host: String,
     /// Port of the linerate server on the host.
     pub port: u16,
+}
+
+impl ObservedHost {
+    /// Whether something accepts a connection there within `patience` for each of its addresses.
+    pub fn answers(&self, patience: Duration) -> bool {
+        let answers = |address| TcpStream::connect_timeout(&address, patience).is_ok();
+        let addresses = (self.host.as_str(), self.port).to_socket_addrs();
+        addresses.is_ok_and(|mut addresses| addresses.any(answers))
+    }
 }
 
 /// Runs `test`, which `request` describes, while the linerates at all of `observed` watch their

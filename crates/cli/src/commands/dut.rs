@@ -1,7 +1,7 @@
 //! `linerate dut`.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::IpAddr;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -76,13 +76,9 @@ fn check(flags: &DutFlags) -> anyhow::Result<()> {
         let text = "a router is asked for at both sides: add --gateway-b, its address at port B";
         return Err(UsageError(text.to_owned()).into());
     }
-    if let Some(ObservedHost { host, port }) = &flags.observe {
-        let answers = |address: SocketAddr| TcpStream::connect_timeout(&address, PATIENCE).is_ok();
-        let addresses = (host.as_str(), *port).to_socket_addrs();
-        let mut addresses = addresses.with_context(|| format!("{host} has no address"))?;
-        if !addresses.any(answers) {
-            bail!("{host} does not answer at port {port}: run linerate serve --observe there");
-        }
+    if let Some(device) = flags.observe.as_ref().filter(|device| !device.answers(PATIENCE)) {
+        let ObservedHost { host, port } = device;
+        bail!("{host} does not answer at port {port}: run linerate serve --observe there");
     }
     Ok(())
 }
