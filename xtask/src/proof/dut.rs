@@ -4,9 +4,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use lab::{Device, DeviceKind, PORT_A, PORT_B};
+use lab::{DEVICE_A, DEVICE_B, Device, DeviceKind, PORT_A, PORT_B};
 use measurement::dut::{DutRecord, DutRow, Limiter};
 use measurement::{BitRate, Stamp};
+use serde::Deserialize;
 use testbed::process::{Ended, Running};
 
 use super::Outcome;
@@ -27,6 +28,11 @@ pub(super) fn run(under_test: &UnderTest, runs: u32) -> Result<Vec<Outcome>> {
                 cases.push(bench.known(*cost, *size)?);
             }
         }
+    }
+    cases.push(bench.latency()?);
+    if !under_test.short {
+        cases.push(bench.referred("bridge", DeviceKind::Bridge)?);
+        cases.push(bench.referred("router", DeviceKind::Router { rules: 0 })?);
     }
     cases.push(bench.crowded("the tester's CPU", tester, Limiter::Tester)?);
     cases.push(bench.crowded("the device's CPU", device, Limiter::Device)?);
@@ -75,12 +81,89 @@ impl Bench<'_> {
         Ok(Outcome::show(format!("a program on {place}"), seen, is_right))
     }
 
-    fn measure(&self, cost: u64, size: u32) -> Result<(DutRecord, Ended)> {
+    /// The latency at half of the throughput, beside that of the same load between two points in the
+    /// device: what links, sending and reading take is on top.
+    fn latency(&self) -> Result<Outcome> {
+        let device = self.create(LATENCY_COST)?;
+        let (record, _) = self.measure_at(&device, SIZES[0])?;
+        let row = record.rows.first().context("no row")?;
+        let half = row.latency.iter().find(|one| (one.share - 0.5).abs() < 0.01);
+        let (half, load) =
+            half.and_then(|one| Some((one.latency?, one.load))).context("no latency at half")?;
+        let mut taps = device.device_command("python3");
+        taps.args(["-c", TWO_POINTS, DEVICE_A, DEVICE_B, TAP_SECONDS]);
+        let mut taps = Running::captured(taps)?;
+        taps.await_line(START, |line| line == "ready")?;
+        let mut packets = device.command(&self.under_test.program);
+        packets.args(["packets", "--from", PORT_A, "--to", PORT_B, "--json", "-q", "-t", "3s"]);
+        packets.args(["--cpus", &format!("{cpu},{cpu}", cpu = self.tester)]);
+        packets.args(["--pps", &format!("{:.0}", row.frames_per_second(load))]);
+        Running::captured(packets)?.finish(START * 2)?;
+        let ended = taps.finish(START * 2)?;
+        let line = ended.stdout.lines().last().unwrap_or_default();
+        let points: TwoPoints = serde_json::from_str(line).with_context(|| ended.complaint())?;
+        let added = half.p50_nanos as f64 - points.p50_nanos as f64;
+        let seen = format!(
+            "p50 {:.1} us, between two points {:.1} us (p99 {:.1} and {:.1}), {} frames",
+            half.p50_nanos as f64 / 1e3,
+            points.p50_nanos as f64 / 1e3,
+            half.p99_nanos as f64 / 1e3,
+            points.p99_nanos as f64 / 1e3,
+            points.frames
+        );
+        let is_right = (0.0..=ADDED_NANOS).contains(&added) && points.frames > 1_000;
+        Ok(Outcome::show("latency at half of the throughput".to_owned(), seen, is_right))
+    }
+
+    /// The throughput of a forwarder of the kernel, beside that of a search for a minute with longer
+    /// trials: the one's interval has to meet the other's.
+    fn referred(&self, name: &str, kind: DeviceKind) -> Result<Outcome> {
+        let device = Device::create(kind, Some(self.device))?;
+        let interval = |options: &str| -> Result<(f64, f64)> {
+            let gateway = device.gateway().map(|address| format!(" --gateway {address}"));
+            let options = format!("{options}{}", gateway.unwrap_or_default());
+            let (record, _) = self.measure_with(&device, SIZES[0], &options)?;
+            let row = record.rows.first().context("no row")?;
+            let goal = row.goals.first().context("no goal")?;
+            let bound = |of: Option<BitRate>| of.map(|load| row.frames_per_second(load));
+            let lower = bound(goal.lower).context("no throughput")?;
+            Ok((lower, bound(goal.upper).unwrap_or(f64::INFINITY)))
+        };
+        let (lower, upper) = interval("-q --loss 0.5%")?;
+        let (least, most) = interval("-q --loss 0.5% --final-trial 5s --budget 60s --burst 0s")?;
+        let seen = format!(
+            "{:.0} to {:.0} k/s with 0.5 % loss, {:.0} to {:.0} k/s in a minute",
+            lower / 1e3,
+            upper / 1e3,
+            least / 1e3,
+            most / 1e3
+        );
+        let is_right = lower <= most && least <= upper;
+        Ok(Outcome::show(format!("{name} beside a reference"), seen, is_right))
+    }
+
+    fn create(&self, cost: u64) -> Result<Device> {
         let cost = Duration::from_micros(cost);
-        let device = Device::create(DeviceKind::Slow { cost }, Some(self.device))?;
+        Ok(Device::create(DeviceKind::Slow { cost }, Some(self.device))?)
+    }
+
+    fn measure(&self, cost: u64, size: u32) -> Result<(DutRecord, Ended)> {
+        self.measure_at(&self.create(cost)?, size)
+    }
+
+    fn measure_at(&self, device: &Device, size: u32) -> Result<(DutRecord, Ended)> {
+        self.measure_with(device, size, "-q")
+    }
+
+    fn measure_with(
+        &self,
+        device: &Device,
+        size: u32,
+        options: &str,
+    ) -> Result<(DutRecord, Ended)> {
         let mut command = device.command(&self.under_test.program);
         let line = format!(
-            "dut --port-a {PORT_A} --port-b {PORT_B} --cpus {cpu},{cpu} --sizes {size} --json -q",
+            "dut --port-a {PORT_A} --port-b {PORT_B} --cpus {cpu},{cpu} --sizes {size} --json {options}",
             cpu = self.tester
         );
         command.args(line.split(' '));
@@ -89,6 +172,14 @@ impl Bench<'_> {
             .with_context(|| format!("no record: {}", ended.complaint()))?;
         Ok((record, ended))
     }
+}
+
+/// What `two_points.py` prints.
+#[derive(Debug, Deserialize)]
+struct TwoPoints {
+    frames: u64,
+    p50_nanos: u64,
+    p99_nanos: u64,
 }
 
 /// The throughput without loss.
@@ -104,3 +195,11 @@ const SIZES: [u32; 3] = [64, 512, 1518];
 const TOLERANCE: f64 = 0.03;
 /// The longest time that a row may take.
 const LONGEST: Duration = Duration::from_secs(60);
+/// Microseconds for a frame where its latency is measured.
+const LATENCY_COST: u64 = 100;
+/// What sending, the links and reading may take beside the device: docs/dut.md says so.
+const ADDED_NANOS: f64 = 50_000.0;
+const TWO_POINTS: &str = include_str!("dut/two_points.py");
+/// Longer than frames are sent.
+const TAP_SECONDS: &str = "5";
+const START: Duration = Duration::from_secs(20);

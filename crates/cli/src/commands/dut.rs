@@ -76,11 +76,23 @@ fn check(flags: &DutFlags) -> anyhow::Result<()> {
         let text = "a router is asked for at both sides: add --gateway-b, its address at port B";
         return Err(UsageError(text.to_owned()).into());
     }
+    if back && !goes_back {
+        let text = "nothing is sent to --gateway-b from port A: add --direction, or leave it out";
+        return Err(UsageError(text.to_owned()).into());
+    }
     if let Some(device) = flags.observe.as_ref().filter(|device| !device.answers(PATIENCE)) {
         let ObservedHost { host, port } = device;
         bail!("{host} does not answer at port {port}: run linerate serve --observe there");
     }
     Ok(())
+}
+
+/// Each loss once, the least first: that of the throughput.
+fn losses(asked: &[f64]) -> Vec<f64> {
+    let mut losses = asked.to_vec();
+    losses.sort_by(f64::total_cmp);
+    losses.dedup();
+    losses
 }
 
 /// The two ports of this host.
@@ -120,7 +132,7 @@ fn plan(flags: &DutFlags, ports: &Ports) -> DutPlan {
         ..SearchGoal::of_loss(*loss_ratio)
     };
     DutPlan {
-        goals: asked.loss.iter().map(goal).collect(),
+        goals: losses(&asked.loss).iter().map(goal).collect(),
         budget: asked.budget,
         latency: asked.final_trial,
         burst: asked.burst,

@@ -51,7 +51,7 @@ pub(crate) struct DutFlags {
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// No progress
-    #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
+    #[arg(short, long, env = "LINERATE_QUIET", conflicts_with = "verbose", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
     /// Show every trial, and in what the tests deviate from RFC 2544
     #[arg(short, long, env = "LINERATE_VERBOSE", value_parser = BoolishValueParser::new())]

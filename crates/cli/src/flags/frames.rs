@@ -29,7 +29,7 @@ pub(crate) struct FramesFlags {
     #[arg(long, env = "LINERATE_PPS", value_name = "COUNT", value_parser = parse_pps)]
     pub(crate) pps: Option<f64>,
     /// Frames in all [default: no limit]
-    #[arg(short, long, env = "LINERATE_COUNT", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short, long, env = "LINERATE_NUMBER", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) number: Option<u64>,
     /// Size of a frame with its check sequence, or imix
     #[arg(long, default_value = "64", env = "LINERATE_SIZE", value_name = "BYTES|imix", value_parser = parse_sizes)]
@@ -69,7 +69,7 @@ pub(crate) struct LinkFlags {
     #[arg(long, env = "LINERATE_GATEWAY", value_name = "ADDRESS", conflicts_with = "mac")]
     pub(crate) gateway: Option<IpAddr>,
     /// Ethernet address that frames go to
-    #[arg(long, env = "LINERATE_MAC", value_name = "MAC")]
+    #[arg(long, env = "LINERATE_MAC", value_name = "MAC", value_parser = parse_mac)]
     pub(crate) mac: Option<MacAddress>,
     /// What sends
     #[arg(long, default_value = "best", env = "LINERATE_ENGINE", value_name = "ENGINE")]
@@ -123,6 +123,13 @@ pub(super) fn parse_sizes(text: &str) -> Result<FrameSizes, String> {
     size.ok_or_else(|| format!("choose {SMALLEST} to {LARGEST} bytes, or imix"))
 }
 
+/// An address of one host: frames to a group would reach all of the link.
+fn parse_mac(text: &str) -> Result<MacAddress, String> {
+    let mac: MacAddress = text.parse()?;
+    let is_of_one = mac.0[0] & 1 == 0 && mac.0 != [0; 6];
+    if is_of_one { Ok(mac) } else { Err("give the address of one interface".to_owned()) }
+}
+
 fn parse_pps(text: &str) -> Result<f64, String> {
     let (number, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1e3),
@@ -141,7 +148,8 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 }
 
 fn parse_cpus(text: &str) -> Result<(usize, usize), String> {
-    let (one, other) = text.split_once(',').ok_or("two CPUs, with a comma between them")?;
+    let pair = text.split_once(',').filter(|(_, other)| !other.contains(','));
+    let (one, other) = pair.ok_or("two CPUs, with a comma between them")?;
     let cpus = linux::host::allowed_cpus().map_err(|error| error.to_string())?;
     let cpu = |text: &str| text.trim().parse().ok().filter(|cpu| cpus.contains(cpu));
     let pair = cpu(one).zip(cpu(other));
@@ -175,6 +183,17 @@ mod tests {
         assert_eq!(parse_pps("1.5M"), Ok(1_500_000.0));
         for wrong in ["", "k", "0", "-1", "nan", "1e12"] {
             assert!(parse_pps(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn frames_go_to_one_interface_from_a_pair_of_cpus() {
+        assert!(parse_mac("02:00:00:00:00:01").is_ok());
+        for wrong in ["00:00:00:00:00:00", "01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "02:00"] {
+            assert!(parse_mac(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["0", "0,0,0"] {
+            assert_eq!(parse_cpus(wrong), Err("two CPUs, with a comma between them".to_owned()));
         }
     }
 
