@@ -85,16 +85,8 @@ struct Bench {
 impl Bench {
     /// A pair of ports at the near host.
     fn make_ports(&self, link: &Link, napi: Napi) -> Result<()> {
-        let mut script = format!(
-            "ip link del {FROM} 2>/dev/null; ip link add {FROM} type veth peer name {TO} && \
-             ip link set {FROM} up && ip link set {TO} up"
-        );
-        if napi == Napi::Threaded {
-            script += &format!(
-                " && ethtool -K {FROM} tso off && ethtool -K {TO} gro on && mount -t sysfs none /mnt \
-                 && echo 1 > /mnt/class/net/{TO}/threaded"
-            );
-        }
+        let threaded = if napi == Napi::Threaded { THREADED } else { "" };
+        let script = format!("{MAKE}{threaded}");
         let mut command = link.near.command("unshare");
         command.args(["--mount", "sh", "-c", &script]);
         let ended = process::finish(command, LIMIT)?;
@@ -112,16 +104,11 @@ impl Bench {
 
     /// Each once, in this order or from the last one on.
     fn round(&self, link: &Link, reversed: bool, all: &mut Series) -> Result<()> {
-        let mut steps: [&dyn Fn(&mut Series) -> Result<()>; 4] = [
-            &|all| self.count(link, all),
-            &|all| Ok(all.plain.push(self.plain(link)?)),
-            &|all| self.receive(link, all),
-            &|all| Ok(all.udp.push(self.udp(link)?)),
-        ];
+        let mut steps = [Self::count, Self::plain, Self::receive, Self::udp];
         if reversed {
             steps.reverse();
         }
-        steps.iter().try_for_each(|step| step(all))
+        steps.iter().try_for_each(|step| step(self, link, all))
     }
 
     /// Ours, counted by XDP.
@@ -149,16 +136,17 @@ impl Bench {
         json(&process::finish(command, LIMIT)?)
     }
 
-    fn plain(&self, link: &Link) -> Result<f64> {
+    fn plain(&self, link: &Link, all: &mut Series) -> Result<()> {
         let mut command = link.near.command(&self.plain);
         command.args([FROM, TO, &(SIZE - CHECK_SEQUENCE).to_string()]);
         command.args([self.seconds.to_string(), self.cpus[0].to_string()]);
         let record = json(&process::finish(command, LIMIT)?)?;
-        Ok(number(&record, "/received")? / number(&record, "/seconds")?)
+        all.plain.push(number(&record, "/received")? / number(&record, "/seconds")?);
+        Ok(())
     }
 
     /// Datagrams in frames of this size between the hosts, one in a call.
-    fn udp(&self, link: &Link) -> Result<f64> {
+    fn udp(&self, link: &Link, all: &mut Series) -> Result<()> {
         let number_of_port = port::free()?;
         let pinned = |host: &lab::Host, cpu: usize, words: &str| {
             let mut command = host.command("taskset");
@@ -178,7 +166,8 @@ impl Bench {
         let client = pinned(&link.near, self.cpus[0], &words);
         let record = json(&process::finish(client, LIMIT)?)?;
         let arrived = number(&record, "/outcome/directions/0/datagrams/received")?;
-        Ok(arrived / number(&record, "/outcome/directions/0/delivered/seconds")?)
+        all.udp.push(arrived / number(&record, "/outcome/directions/0/delivered/seconds")?);
+        Ok(())
     }
 }
 
@@ -233,6 +222,16 @@ const HEAD: [(&str, Align); 5] = [
 ];
 const FROM: &str = "packets-a";
 const TO: &str = "packets-b";
+/// For sh(1): a new pair. Neighbours of IPv6 would be looked for there, and be counted.
+const MAKE: &str = "ip link del packets-a 2>/dev/null; \
+                    ip link add packets-a type veth peer name packets-b && \
+                    for name in packets-a packets-b; do \
+                    echo 1 > /proc/sys/net/ipv6/conf/$name/disable_ipv6; \
+                    ip link set $name up || exit 1; done";
+/// For sh(1), with a /sys of this network: a thread of the kernel takes what arrives, which veth(4)
+/// has where its peer hands over frames one by one.
+const THREADED: &str = " && ethtool -K packets-a tso off && ethtool -K packets-b gro on && \
+                        mount -t sysfs none /mnt && echo 1 > /mnt/class/net/packets-b/threaded";
 /// Bytes of a frame with its check sequence.
 const SIZE: u32 = 64;
 const CHECK_SEQUENCE: u32 = 4;

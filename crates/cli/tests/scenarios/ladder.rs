@@ -61,8 +61,8 @@ fn frames_that_leave_are_the_lowest_rung_that_is_measured() {
     let Some(link) = link() else { return };
     let _server = Server::start_on(&link.far, "");
     let climb = |options: &str| {
-        let line = format!("ladder {} -t 500ms -P 2 {options}", link.far.ipv4());
-        run(linerate_on(&link.near, &line))
+        let words = format!("ladder {} -t 500ms -P 2 {options}", link.far.ipv4());
+        run(linerate_on(&link.near, &words))
     };
     let record = climb("--json").json();
     let frames = &record["rungs"][1];
