@@ -182,7 +182,10 @@ impl XdpSocket {
         mut write: impl FnMut(usize, &mut [u8]) -> usize,
     ) -> usize {
         let Some(sent) = &mut self.sent else { return 0 };
-        reclaim(sent, self.chunk);
+        // Where another CPU completes frames, each look takes lines from it that it writes.
+        if sent.free.len() < most {
+            reclaim(sent, self.chunk);
+        }
         let most = u32::try_from(most.min(sent.free.len())).unwrap_or(u32::MAX);
         let room = sent.ring.room(most);
         for ahead in 0..room {
@@ -315,8 +318,10 @@ impl AsFd for XdpSocket {
 /// Takes the frames back that the kernel has sent.
 fn reclaim(sent: &mut Sending, chunk: usize) {
     let done = sent.completion.waiting(sent.count);
+    // A power of two; a division would take as long as the rest.
+    let bits = chunk.trailing_zeros();
     for ahead in 0..done {
-        let number = sent.completion.read(ahead) / chunk as u64;
+        let number = sent.completion.read(ahead) >> bits;
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         // The room is there since each frame is in one place only.
         if number < sent.count && sent.free.len() < sent.count as usize {

@@ -132,8 +132,12 @@ static int open_socket(const char *name, char *memory, struct ring *send, struct
 		err(1, "getsockopt(2)");
 	*send = map_ring(socket_, &offsets.tx, sizeof(struct xdp_desc), XDP_PGOFF_TX_RING);
 	*done = map_ring(socket_, &offsets.cr, sizeof(uint64_t), XDP_UMEM_PGOFF_COMPLETION_RING);
-	if (bind(socket_, (struct sockaddr *)&address, sizeof address) != 0)
-		err(1, "bind(2) to %s", name);
+	/* The kernel frees what another socket had a while after its end. */
+	for (int tries = 0; bind(socket_, (struct sockaddr *)&address, sizeof address) != 0; tries++) {
+		if (errno != EBUSY || tries == 30)
+			err(1, "bind(2) to %s", name);
+		usleep(30000);
+	}
 	return socket_;
 }
 
