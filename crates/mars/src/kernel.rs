@@ -201,15 +201,16 @@ impl Kernel {
         is_left
     }
 
-    /// Moves half of what is ready to the shared queue if another MPU sleeps. One that was woken
-    /// is left to look there before it gets more: a wake-up takes as long as many short turns.
+    /// Moves a part of what is ready to the shared queue if another MPU sleeps. One that was woken
+    /// is left to look there before it gets more: a wake-up takes as long as many short turns, in
+    /// which this MPU goes on with the rest.
     fn donate(&mut self) {
         if self.ready.is_empty() || !self.core.shared.any_asleep() {
             return;
         }
-        let half = self.ready.len().div_ceil(2).min(MOST_OFFERED);
+        let most = self.ready.len().div_ceil(GIVEN_PART).min(MOST_OFFERED);
         let (mut ids, mut count) = ([NONE; MOST_OFFERED], 0);
-        while count < half
+        while count < most
             && let Some(next) = self.ready.first()
             && !self.locals.at(next).is_bound()
         {
@@ -546,6 +547,8 @@ impl Kernel {
 /// Token of the descriptor by which other threads wake the MPU.
 const WAKE: u64 = u64::MAX;
 const MOST_EVENTS: usize = 256;
+/// Which part of what is ready goes to an MPU that sleeps.
+const GIVEN_PART: usize = 4;
 /// Number of ids that an MPU keeps for what it spawns.
 const MOST_SPARE: usize = 1024;
 /// Other workloads may have become ready meanwhile.
