@@ -489,12 +489,29 @@ impl Kernel {
         // If no workload waits for a descriptor, none has to wake this thread: events are found
         // when the deadline has come.
         let on = if self.locals.any_listens() { SleepOn::Epoll } else { SleepOn::Futex };
+        if on == SleepOn::Futex && longest.is_none() && self.looks_longer() {
+            return Ok(());
+        }
         self.core.shared.idle.fetch_add(1, SeqCst);
         self.unit().sleep_state.begin_sleep(on);
         let result = if self.has_work() { Ok(()) } else { self.block(on, longest) };
         self.unit().sleep_state.end_sleep();
         self.core.shared.idle.fetch_sub(1, SeqCst);
         result
+    }
+
+    /// Looks for work a little longer where workloads wait for objects alone: whoever wakes them from
+    /// another MPU would need a system call, and they many times as long. Whether there is some.
+    fn looks_longer(&mut self) -> bool {
+        let began = self.core.now;
+        let until = began.after(LOOKS_ON);
+        while self.locals.len() > 0 && self.core.now < until && !self.has_work() {
+            std::hint::spin_loop();
+            self.core.read_clock();
+        }
+        self.unit().account.spin(self.core.now.since(began));
+        self.account_time();
+        self.has_work()
     }
 
     /// Sleeps until a waker ends it, at most for `longest`.
@@ -549,6 +566,8 @@ const WAKE: u64 = u64::MAX;
 const MOST_EVENTS: usize = 256;
 /// Which part of what is ready goes to an MPU that sleeps.
 const GIVEN_PART: usize = 4;
+/// A fraction of what a futex wake-up takes.
+const LOOKS_ON: Duration = Duration::from_micros(10);
 /// Number of ids that an MPU keeps for what it spawns.
 const MOST_SPARE: usize = 1024;
 /// Other workloads may have become ready meanwhile.
