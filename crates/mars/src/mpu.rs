@@ -109,8 +109,8 @@ impl<M> Mpu<'_, M> {
         self.core.read_clock()
     }
 
-    /// Total time since its start that this MPU has waited for deadlines in a busy loop, as
-    /// [`Wait::exactly_until`] requests.
+    /// Total time since its start that this MPU has waited in a busy loop: for deadlines, as
+    /// [`Wait::exactly_until`] requests, or for objects, before it sleeps.
     pub fn spun(&self) -> Duration {
         self.core.shared.units[self.core.index].account.spun()
     }

@@ -178,7 +178,7 @@ impl Bench<'_> {
     }
 }
 
-/// What `two_points.py` prints.
+/// Transit times of a device, as `two_points.py` prints them.
 #[derive(Debug, Deserialize)]
 struct TwoPoints {
     frames: u64,
@@ -200,7 +200,7 @@ const TOLERANCE: f64 = 0.03;
 const LONGEST: Duration = Duration::from_secs(60);
 /// Microseconds for a frame where its latency is measured.
 const LATENCY_COST: u64 = 100;
-/// What sending, the links and reading may take beside the device: docs/dut.md says so.
+/// Nanoseconds by which a latency may exceed the transit time of the device: sending, links, reading.
 const ADDED_NANOS: f64 = 50_000.0;
 const TWO_POINTS: &str = include_str!("dut/two_points.py");
 /// Longer than frames are sent.

@@ -28,12 +28,12 @@ pub(super) struct LowWater {
     /// Since when bytes are counted.
     since: Timestamp,
     bytes: u64,
-    contest: Contest,
+    trial: MarkTrial,
 }
 
 /// How fast a stream was without a mark and with one, each for a while.
 #[derive(Debug, Default)]
-struct Contest {
+struct MarkTrial {
     begun: Option<Timestamp>,
     without: Moved,
     with: Moved,
@@ -49,8 +49,8 @@ struct Moved {
 impl LowWater {
     pub(super) fn new(most: Option<u32>) -> Self {
         let since = Timestamp::default();
-        let contest = Contest::default();
-        Self { most, is_set: false, patience: None, since, bytes: 0, contest }
+        let trial = MarkTrial::default();
+        Self { most, is_set: false, patience: None, since, bytes: 0, trial }
     }
 
     /// So many bytes were read.
@@ -64,7 +64,7 @@ impl LowWater {
         let most = self.most?;
         let moved = std::mem::take(&mut self.bytes);
         let span = now.since(std::mem::replace(&mut self.since, now));
-        let is_wanted = self.contest.wants(self.is_set, moved, span, now);
+        let is_wanted = self.trial.wants(self.is_set, moved, span, now);
         if self.is_set && (moved == 0 || !is_wanted) {
             self.is_set = false;
             self.set(socket, 1);
@@ -84,7 +84,7 @@ impl LowWater {
     }
 }
 
-impl Contest {
+impl MarkTrial {
     /// Whether a mark is wanted at this time, as so many bytes have moved within a `span`.
     fn wants(&mut self, is_set: bool, moved: u64, span: Duration, now: Timestamp) -> bool {
         let age = now.since(*self.begun.get_or_insert(now));
@@ -95,7 +95,8 @@ impl Contest {
         }
         let is_known = age >= WARM_UP + TURN * 2;
         if is_known {
-            self.with.rate() * FASTER >= self.without.rate()
+            // A stream that began too slowly for a mark has shown nothing.
+            self.with.span.is_zero() || self.with.rate() * FASTER >= self.without.rate()
         } else {
             age >= WARM_UP + TURN
         }
@@ -164,17 +165,24 @@ mod tests {
     #[test]
     fn a_mark_is_kept_unless_the_stream_is_faster_without() {
         let wants = |without: u64, with: u64| {
-            let mut contest = Contest::default();
+            let mut trial = MarkTrial::default();
             let (mut now, mut is_set) = (Timestamp::default(), false);
             for _ in 0..200 {
                 let moved = if is_set { with } else { without };
-                is_set = contest.wants(is_set, moved, Duration::from_millis(1), now);
+                is_set = trial.wants(is_set, moved, Duration::from_millis(1), now);
                 now = now.after(Duration::from_millis(1));
             }
             is_set
         };
         assert!(wants(1_000, 1_000) && wants(1_000, 1_300) && wants(1_010, 1_000));
         assert!(!wants(1_100, 1_000));
+        let mut slow = MarkTrial::default();
+        let at = |millis| Timestamp::default().after(Duration::from_millis(millis));
+        assert!(
+            (0..200).fold(false, |_, age| {
+                slow.wants(false, 100, Duration::from_millis(1), at(age))
+            })
+        );
     }
 
     #[test]
