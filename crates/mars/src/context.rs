@@ -3,8 +3,8 @@
 use std::any::{Any, TypeId};
 use std::io;
 use std::ops::Deref;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
@@ -131,6 +131,7 @@ impl Builder {
             queue: SharedQueue::default(),
             units: (0..self.mpus).map(|_| unit()).collect::<io::Result<_>>()?,
             idle: AtomicUsize::new(0),
+            woken_in_vain: AtomicBool::new(false),
             revocations: crate::atomic::AtomicU32::new(0),
             stopping: false.into(),
             #[cfg(feature = "tasks")]

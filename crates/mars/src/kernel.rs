@@ -8,9 +8,9 @@
 //! ```
 
 mod endings;
+mod sharing;
 
 use std::any::Any;
-use std::cmp::Ordering;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use linux::epoll::{Epoll, Events, Interest};
 use crate::locals::{Local, Locals, RunState};
 use crate::mpu::Core;
 use crate::ready::{NONE, Ready};
-use crate::shared::{MOST_OFFERED, Shared, Unit};
+use crate::shared::{Shared, Unit};
 use crate::sleep_state::SleepOn;
 use crate::table::state;
 use crate::time::Time;
@@ -58,6 +58,12 @@ pub(crate) struct Kernel {
     prefers_shared: bool,
     /// Value of the shared counter at the last look for unscheduled workloads.
     revocations: u32,
+    /// Turns in which it kept what another MPU, which sleeps, might have had.
+    kept: u32,
+    /// When it last woke another MPU although the wake-up before was in vain.
+    gave: Time,
+    /// Since when it is awake, if it was woken for what is in the shared queue.
+    pulls_since: Option<Time>,
     /// How late the thread wakes when it sleeps until a time.
     wake_latency: WakeLatency,
 }
@@ -102,6 +108,9 @@ impl Kernel {
             kind: 0,
             prefers_shared: true,
             revocations: 0,
+            kept: 0,
+            gave: now,
+            pulls_since: None,
             wake_latency: WakeLatency::default(),
         })
     }
@@ -174,53 +183,6 @@ impl Kernel {
         Some(slot)
     }
 
-    /// Whether the best workload is in the shared queue.
-    fn pulls(&mut self) -> bool {
-        let (own, others) = (self.ready.highest(), self.core.shared.queue.highest());
-        match others.cmp(&own) {
-            Ordering::Greater => true,
-            Ordering::Less => false,
-            Ordering::Equal => {
-                self.prefers_shared = !self.prefers_shared;
-                others.is_some() && self.prefers_shared
-            }
-        }
-    }
-
-    /// Whether to leave what is in the shared queue to an MPU that sleeps and has fewer workloads
-    /// that stay there: what begins here may have to stay too. That MPU was woken when it came; if
-    /// it takes too long, this one pulls after all.
-    fn leaves_it(&mut self) -> bool {
-        let units = &self.core.shared.units;
-        let settled = self.unit().settled.load(Relaxed);
-        let is_left = settled > 1
-            && self.left < MOST_LEFT
-            && self.core.shared.idle.load(Relaxed) > 0
-            && units.iter().any(|unit| settled >= 2 * (unit.settled.load(Relaxed) + 1));
-        self.left = if is_left { self.left + 1 } else { 0 };
-        is_left
-    }
-
-    /// Moves a part of what is ready to the shared queue if another MPU sleeps. One that was woken
-    /// is left to look there before it gets more: a wake-up takes as long as many short turns, in
-    /// which this MPU goes on with the rest.
-    fn donate(&mut self) {
-        if self.ready.is_empty() || !self.core.shared.any_asleep() {
-            return;
-        }
-        let most = self.ready.len().div_ceil(GIVEN_PART).min(MOST_OFFERED);
-        let (mut ids, mut count) = ([NONE; MOST_OFFERED], 0);
-        while count < most
-            && let Some(next) = self.ready.first()
-            && !self.locals.at(next).is_bound()
-        {
-            self.ready.pop(&mut self.locals);
-            ids[count] = self.park(next);
-            count += 1;
-        }
-        self.core.shared.offer_all(&ids[..count]);
-    }
-
     /// Takes a workload out of its cell; `None` if it must not run any more.
     fn admit(&mut self, id: u32) -> Option<u32> {
         let shared = &*self.core.shared;
@@ -289,7 +251,7 @@ impl Kernel {
     /// Makes a workload ready: here, or in the shared queue if another MPU sleeps.
     fn make_ready(&mut self, slot: u32) {
         let is_bound = self.locals.at(slot).is_bound();
-        if !is_bound && !self.ready.is_empty() && self.core.shared.any_asleep() {
+        if !is_bound && !self.ready.is_empty() && self.may_give() {
             let id = self.park(slot);
             self.core.shared.offer(id);
         } else {
@@ -486,6 +448,7 @@ impl Kernel {
     }
 
     fn sleep(&mut self, longest: Option<Duration>) -> io::Result<()> {
+        self.judge_wake_up();
         // If no workload waits for a descriptor, none has to wake this thread: events are found
         // when the deadline has come.
         let on = if self.locals.any_listens() { SleepOn::Epoll } else { SleepOn::Futex };
@@ -505,7 +468,7 @@ impl Kernel {
     fn looks_longer(&mut self) -> bool {
         let began = self.core.now;
         let until = began.after(LOOKS_ON);
-        while self.locals.len() > 0 && self.core.now < until && !self.has_work() {
+        while !self.locals.is_empty() && self.core.now < until && !self.has_work() {
             std::hint::spin_loop();
             self.core.read_clock();
         }
@@ -527,6 +490,9 @@ impl Kernel {
         };
         self.accounted = self.core.read_clock();
         self.unit().account.wake_up(self.core.now);
+        if on == SleepOn::Futex && longest.is_none() && self.unit().inbox.is_empty() {
+            self.pulls_since = Some(self.core.now);
+        }
         result
     }
 
@@ -564,8 +530,6 @@ impl Kernel {
 /// Token of the descriptor by which other threads wake the MPU.
 const WAKE: u64 = u64::MAX;
 const MOST_EVENTS: usize = 256;
-/// Which part of what is ready goes to an MPU that sleeps.
-const GIVEN_PART: usize = 4;
 /// A fraction of what a futex wake-up takes.
 const LOOKS_ON: Duration = Duration::from_micros(10);
 /// Number of ids that an MPU keeps for what it spawns.
@@ -574,7 +538,5 @@ const MOST_SPARE: usize = 1024;
 const TURNS_BETWEEN_POLLS: u32 = 16;
 /// A spinning MPU reads the clock about 30 million times per second.
 const LOOKS_BETWEEN_POLLS: u32 = 64;
-/// Some tens of microseconds, in which a thread that is woken begins to run.
-const MOST_LEFT: u32 = 256;
 /// Deadlines may be late by that many turns of workloads that do not read the clock.
 const TURNS_BETWEEN_CLOCKS: u64 = 8;

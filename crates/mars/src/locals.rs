@@ -170,6 +170,11 @@ impl Locals {
         u32::try_from(self.slots.len()).unwrap_or(NONE)
     }
 
+    /// Whether the MPU has no workload of its own.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.len() == self.free.len()
+    }
+
     /// The id of the workload in `slot`.
     pub(crate) fn id(&self, slot: u32) -> Option<u32> {
         self.slots[slot as usize].as_ref().map(|local| local.id)

@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) units: Box<[Unit]>,
     /// Number of MPUs that sleep, or were woken and have not run since.
     pub(crate) idle: AtomicUsize,
+    /// Whether the last MPU that was woken for the queue found too little there.
+    pub(crate) woken_in_vain: AtomicBool,
     /// Incremented when a workload is unscheduled; every MPU then looks for it.
     pub(crate) revocations: AtomicU32,
     pub(crate) stopping: AtomicBool,
