@@ -341,7 +341,15 @@ impl Kernel {
     /// Takes all workloads out of the inbox.
     fn empty_inbox(&mut self) {
         let table = &self.core.shared.table;
-        let mut id = self.unit().inbox.take(|id| &table.record(id).link);
+        let own = self.unit().inbox.take_own(|id| &table.record(id).link);
+        self.receive_all(own);
+        let table = &self.core.shared.table;
+        let others = self.unit().inbox.take(|id| &table.record(id).link);
+        self.receive_all(others);
+    }
+
+    /// Continues `id` and those that follow it through their links.
+    fn receive_all(&mut self, mut id: u32) {
         while id != NONE {
             let record = self.core.shared.table.record(id);
             let (next, slot) = (record.link.load(Relaxed), record.slot.load(Relaxed));

@@ -131,7 +131,7 @@ impl WaitList {
         }
         let mut waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(entry) = waiters.pop_front() {
-            self.length.fetch_sub(1, SeqCst);
+            self.uncount(1);
             if entry.waiter.wake(&self.shared, self.wake_value(wake_value)) {
                 return true;
             }
@@ -155,7 +155,13 @@ impl WaitList {
         let claimed = waiters.iter().filter(|entry| entry.is_claimed);
         self.shared.deliver_all(claimed.map(|entry| entry.waiter.id));
         waiters.retain(|entry| !entry.is_claimed);
-        self.length.fetch_sub(before - waiters.len(), SeqCst);
+        self.uncount(before - waiters.len());
+    }
+
+    /// Counts `fewer` waiters. The caller holds the list, under which alone the length changes: no
+    /// atomic subtraction is needed, and whoever reads it late locks the list for nothing.
+    fn uncount(&self, fewer: usize) {
+        self.length.store(self.length.load(Relaxed) - fewer, Relaxed);
     }
 
     /// Wakes all workloads, each with `wake_value`.
@@ -208,7 +214,7 @@ impl WaitListGuard<'_> {
             let wait_token = &table.record(entry.waiter.id).wait_token;
             wait_token.waiting() == Some(entry.waiter.token)
         });
-        self.list.length.fetch_sub(before - self.waiters.len(), SeqCst);
+        self.list.uncount(before - self.waiters.len());
         let more = self.waiters.len() + 1;
         self.waiters.reserve(more);
     }
@@ -217,7 +223,7 @@ impl WaitListGuard<'_> {
 impl Drop for WaitListGuard<'_> {
     fn drop(&mut self) {
         if !self.has_joined {
-            self.list.length.fetch_sub(1, SeqCst);
+            self.list.uncount(1);
         }
     }
 }

@@ -104,13 +104,17 @@ impl Shared {
     /// thread, which looks for it after this turn, or else to the shared queue.
     pub(crate) fn deliver(&self, id: u32) {
         let record = self.table.record(id);
-        if let Some(unit) = self.units.get(record.home.load(Acquire) as usize) {
-            unit.inbox.put(id, &record.link);
-            unit.wake_if_asleep();
-        } else if let Some(unit) = self.own_unit() {
-            unit.inbox.put(id, &record.link);
-        } else {
-            self.offer(id);
+        let home = self.units.get(record.home.load(Acquire) as usize);
+        match (home, self.own_unit()) {
+            (Some(home), Some(own)) if std::ptr::eq(home, own) => {
+                own.inbox.put_own(id, &record.link)
+            }
+            (Some(home), _) => {
+                home.inbox.put(id, &record.link);
+                home.wake_if_asleep();
+            }
+            (None, Some(own)) => own.inbox.put_own(id, &record.link),
+            (None, None) => self.offer(id),
         }
     }
 
