@@ -107,13 +107,13 @@ impl Shared {
         let home = self.units.get(record.home.load(Acquire) as usize);
         match (home, self.own_unit()) {
             (Some(home), Some(own)) if std::ptr::eq(home, own) => {
-                own.inbox.put_own(id, &record.link)
+                own.inbox.put_own(id, &record.link);
             }
+            (None, Some(own)) => own.inbox.put_own(id, &record.link),
             (Some(home), _) => {
                 home.inbox.put(id, &record.link);
                 home.wake_if_asleep();
             }
-            (None, Some(own)) => own.inbox.put_own(id, &record.link),
             (None, None) => self.offer(id),
         }
     }
