@@ -210,6 +210,41 @@ fn an_idle_mpu_gets_what_is_ready_elsewhere() {
     assert_eq!(seen.load(SeqCst), 3, "one MPU ran both, in turns");
 }
 
+/// After many short workloads, for which it was woken in vain.
+#[test]
+fn an_idle_mpu_gets_a_part_of_the_first_long_workloads() {
+    let context = context(2);
+    let (places, left) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+    let round = |count: usize, length: Duration| {
+        left.store(count, SeqCst);
+        let (known, counted) = (Arc::clone(&places), Arc::clone(&left));
+        let spawner = calls(move |mpu| {
+            for _ in 0..count {
+                let (places, left) = (Arc::clone(&known), Arc::clone(&counted));
+                let one = calls(move |mpu| {
+                    if !length.is_zero() {
+                        std::thread::sleep(length);
+                        places.lock().expect("lock").push(mpu.index());
+                    }
+                    left.fetch_sub(1, SeqCst);
+                    Next::Finished
+                });
+                mpu.spawn(one, Priority::NORMAL);
+            }
+            Next::Finished
+        });
+        context.spawn(spawner, Priority::NORMAL, Placement::Anywhere);
+        eventually("all have run", || left.load(SeqCst) == 0);
+    };
+    for _ in 0..50 {
+        round(100, Duration::ZERO);
+    }
+    round(40, Duration::from_millis(5));
+    let places = places.lock().expect("lock");
+    let on_the_first = places.iter().filter(|place| **place == 0).count();
+    assert!((5..=35).contains(&on_the_first), "{places:?}");
+}
+
 #[test]
 fn work_that_comes_while_an_mpu_spins_does_not_wait_for_its_deadline() {
     let context = context(1);
