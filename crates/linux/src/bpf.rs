@@ -50,6 +50,61 @@ impl Instruction {
         Self::new(0x62, (to, 0), offset, number)
     }
 
+    /// `to = *(u64 *)(from + offset)`.
+    pub(crate) const fn load64(to: u8, from: u8, offset: i16) -> Self {
+        Self::new(0x79, (to, from), offset, 0)
+    }
+
+    /// `*(u16 *)(to + offset) = from`.
+    pub(crate) const fn put16(to: u8, offset: i16, from: u8) -> Self {
+        Self::new(0x6b, (to, from), offset, 0)
+    }
+
+    /// `*(u32 *)(to + offset) = from`.
+    pub(crate) const fn put32(to: u8, offset: i16, from: u8) -> Self {
+        Self::new(0x63, (to, from), offset, 0)
+    }
+
+    /// `*(u64 *)(to + offset) = from`.
+    pub(crate) const fn put64(to: u8, offset: i16, from: u8) -> Self {
+        Self::new(0x7b, (to, from), offset, 0)
+    }
+
+    /// `to += from`.
+    pub(crate) const fn plus(to: u8, from: u8) -> Self {
+        Self::new(0x0f, (to, from), 0, 0)
+    }
+
+    /// `to /= number`.
+    pub(crate) const fn divide(to: u8, number: i32) -> Self {
+        Self::new(0x37, (to, 0), 0, number)
+    }
+
+    /// `to %= number`.
+    pub(crate) const fn modulo(to: u8, number: i32) -> Self {
+        Self::new(0x97, (to, 0), 0, number)
+    }
+
+    /// `to >>= bits`.
+    pub(crate) const fn shift_right(to: u8, bits: i32) -> Self {
+        Self::new(0x77, (to, 0), 0, bits)
+    }
+
+    /// `to &= number`.
+    pub(crate) const fn mask(to: u8, number: i32) -> Self {
+        Self::new(0x57, (to, 0), 0, number)
+    }
+
+    /// `to ^= number`.
+    pub(crate) const fn invert(to: u8, number: i32) -> Self {
+        Self::new(0xa7, (to, 0), 0, number)
+    }
+
+    /// Makes the low `bits`, 16 or 32, big-endian, and the others zero.
+    pub(crate) const fn big_endian(to: u8, bits: i32) -> Self {
+        Self::new(0xdc, (to, 0), 0, bits)
+    }
+
     /// `*(u64 *)(to + offset) += from`.
     pub(crate) const fn add64(to: u8, offset: i16, from: u8) -> Self {
         Self::new(0xdb, (to, from), offset, 0)
@@ -58,6 +113,16 @@ impl Instruction {
     /// Skips `ahead` instructions if `one > other`.
     pub(crate) const fn skip_if_greater(one: u8, other: u8, ahead: i16) -> Self {
         Self::new(0x2d, (one, other), ahead, 0)
+    }
+
+    /// Skips `ahead` instructions if `one <= other`.
+    pub(crate) const fn skip_if_at_most(one: u8, other: u8, ahead: i16) -> Self {
+        Self::new(0xbd, (one, other), ahead, 0)
+    }
+
+    /// Skips `ahead` instructions if `one != number`.
+    pub(crate) const fn skip_if_not(one: u8, number: i32, ahead: i16) -> Self {
+        Self::new(0x55, (one, 0), ahead, number)
     }
 
     /// Skips `ahead` instructions if `one == number`.
@@ -77,8 +142,16 @@ impl Instruction {
 
     /// `to = map`: an instruction of twice the length.
     pub(crate) fn map(to: u8, map: &Map) -> [Self; 2] {
-        let (wide, of_map) = (0x18, 1);
-        let first = Self::new(wide, (to, of_map), 0, map.0.as_raw_fd());
+        Self::wide(to, BPF_PSEUDO_MAP_FD, map)
+    }
+
+    /// `to = &value of the map's first entry`, of a map of [`Map::of_number`].
+    pub(crate) fn value(to: u8, map: &Map) -> [Self; 2] {
+        Self::wide(to, BPF_PSEUDO_MAP_VALUE, map)
+    }
+
+    fn wide(to: u8, what: u8, map: &Map) -> [Self; 2] {
+        let first = Self::new(0x18, (to, what), 0, map.0.as_raw_fd());
         [first, Self::new(0, (0, 0), 0, 0)]
     }
 }
@@ -104,6 +177,14 @@ impl Map {
         Self::create(BPF_MAP_TYPE_PERCPU_ARRAY, 8, 1)
     }
 
+    /// A number (`BPF_MAP_TYPE_ARRAY`).
+    ///
+    /// # Errors
+    /// As [`Self::of_sockets`].
+    pub(crate) fn of_number() -> io::Result<Self> {
+        Self::create(BPF_MAP_TYPE_ARRAY, 8, 1)
+    }
+
     fn create(kind: u32, value_bytes: u32, entries: u32) -> io::Result<Self> {
         let mut attributes = [kind, 4, value_bytes, entries, 0];
         bpf(BPF_MAP_CREATE, &mut attributes).map(Self)
@@ -116,6 +197,24 @@ impl Map {
     pub(crate) fn set_socket(&self, queue: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
         let value = socket.as_raw_fd();
         self.element(BPF_MAP_UPDATE_ELEM, queue, (&raw const value) as u64)
+    }
+
+    /// Sets the number of a map of [`Self::of_number`].
+    ///
+    /// # Errors
+    /// Those of bpf(2); none is expected.
+    pub(crate) fn set_number(&self, number: u64) -> io::Result<()> {
+        self.element(BPF_MAP_UPDATE_ELEM, 0, (&raw const number) as u64)
+    }
+
+    /// Reads the number of a map of [`Self::of_number`].
+    ///
+    /// # Errors
+    /// Those of bpf(2); none is expected.
+    pub(crate) fn number(&self) -> io::Result<u64> {
+        let mut number = 0_u64;
+        self.element(BPF_MAP_LOOKUP_ELEM, 0, (&raw mut number) as u64)?;
+        Ok(number)
     }
 
     /// The sum of the counter over all CPUs.
@@ -182,6 +281,32 @@ pub(crate) fn attach(program: &OwnedFd, interface: u32, flags: u32) -> io::Resul
     bpf(BPF_LINK_CREATE, &mut [program, interface, BPF_XDP, flags])
 }
 
+/// Runs a program `count` times on copies of a frame, and does with each what the program returns: the
+/// live frame mode of `BPF_PROG_RUN` (Linux 5.18, Documentation/bpf/bpf_prog_run.rst).
+///
+/// # Errors
+/// `EINVAL` before Linux 5.18, or if the frame is longer than a page holds; `EINTR` by a signal, after
+/// some of the runs.
+pub(crate) fn run_live(program: &OwnedFd, frame: &[u8], count: u32) -> io::Result<()> {
+    let mut attributes = Run {
+        program: program.as_raw_fd(),
+        result: 0,
+        frame_bytes: u32::try_from(frame.len()).map_err(io::Error::other)?,
+        output_bytes: 0,
+        frame: frame.as_ptr() as u64,
+        output: 0,
+        count,
+        duration: 0,
+        context_bytes: [0; 2],
+        context: [0; 2],
+        flags: BPF_F_TEST_XDP_LIVE_FRAMES,
+        cpu: 0,
+        batch: BATCH,
+        padding: 0,
+    };
+    ask(BPF_PROG_RUN, &mut attributes).map(drop)
+}
+
 /// Makes a call that returns a descriptor.
 fn bpf<T>(command: libc::c_long, attributes: &mut T) -> io::Result<OwnedFd> {
     let fd = ask(command, attributes)?;
@@ -230,6 +355,27 @@ struct Load {
     attach: u32,
 }
 
+/// The arguments of `BPF_PROG_RUN`.
+#[repr(C)]
+struct Run {
+    program: i32,
+    result: u32,
+    frame_bytes: u32,
+    output_bytes: u32,
+    frame: u64,
+    output: u64,
+    count: u32,
+    duration: u32,
+    context_bytes: [u32; 2],
+    context: [u64; 2],
+    flags: u32,
+    cpu: u32,
+    batch: u32,
+    padding: u32,
+}
+
+/// Frames that are sent together: the ring of a veth(4) holds 256, of which some may be taken.
+const BATCH: u32 = 64;
 /// Larger than `NR_CPUS` of any kernel.
 const MOST_CPUS: usize = 8_192;
 const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
@@ -238,7 +384,12 @@ const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_LOOKUP_ELEM: libc::c_long = 1;
 const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
 const BPF_PROG_LOAD: libc::c_long = 5;
+const BPF_PROG_RUN: libc::c_long = 10;
 const BPF_LINK_CREATE: libc::c_long = 28;
+const BPF_PSEUDO_MAP_FD: u8 = 1;
+const BPF_PSEUDO_MAP_VALUE: u8 = 2;
+const BPF_F_TEST_XDP_LIVE_FRAMES: u32 = 1 << 1;
+const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_MAP_TYPE_PERCPU_ARRAY: u32 = 6;
 const BPF_MAP_TYPE_XSKMAP: u32 = 17;
 const BPF_PROG_TYPE_XDP: u32 = 6;

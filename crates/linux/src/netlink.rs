@@ -37,6 +37,7 @@ mod qdiscs;
 mod root_qdisc;
 mod routes;
 mod shaping;
+mod xdp_features;
 
 pub use addresses::AddressEntry;
 pub use classes::TrafficClass;
@@ -51,6 +52,7 @@ pub use qdiscs::{Qdisc, QdiscHandle, QdiscParent, QdiscStatistics};
 pub use root_qdisc::RootQdisc;
 pub use routes::RouteEntry;
 pub use shaping::TokenBucket;
+pub use xdp_features::takes_redirected_frames;
 
 use message::{Message, Reply, replies};
 

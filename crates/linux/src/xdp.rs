@@ -6,9 +6,11 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use crate::bpf::{self, Instruction, Map};
 
+mod live;
 mod ring;
 mod socket;
 
+pub use live::{LiveFields, LiveFrames};
 pub use socket::{Binding, SocketShape, XdpSocket, XdpStatistics};
 
 /// Where in the kernel a program of XDP runs.

@@ -18,6 +18,8 @@ pub enum PacketEngine {
     AfPacket,
     /// A program of XDP that counts and drops.
     XdpCount,
+    /// A program of XDP that makes and sends frames, in the live frame mode of `BPF_PROG_RUN`.
+    XdpLive,
 }
 
 impl PacketEngine {
@@ -28,6 +30,7 @@ impl PacketEngine {
             Self::AfXdpZeroCopy => "AF_XDP, zero copy",
             Self::AfPacket => "AF_PACKET",
             Self::XdpCount => "XDP program that counts",
+            Self::XdpLive => "XDP program that makes frames",
         }
     }
 }

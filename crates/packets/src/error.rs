@@ -66,6 +66,15 @@ pub enum PacketError {
         #[source]
         source: io::Error,
     },
+    /// No program can make frames for the interface.
+    #[error("XDP cannot make frames for {interface}: choose another --engine")]
+    Live {
+        /// The interface.
+        interface: String,
+        /// The reason.
+        #[source]
+        source: io::Error,
+    },
     /// Sending or receiving failed during a trial.
     #[error("the trial on {interface} ended early")]
     Trial {

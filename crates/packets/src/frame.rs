@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use linux::xdp::FrameTag;
+use linux::xdp::{FrameTag, LiveFields};
 use measurement::Timestamp;
 
 use crate::checksum::{fold, sum};
@@ -216,6 +216,26 @@ impl FrameLayout {
         // 0 would mean that there is none (RFC 768).
         put16(frame, udp + 6, if checksum == 0 { u16::MAX } else { checksum });
         self.length(which)
+    }
+
+    /// The first frame, and what makes the others of it; none: they differ in more, as in size.
+    pub(crate) fn live(&self) -> Option<(Vec<u8>, LiveFields)> {
+        let [_, udp, payload] = self.at;
+        let port = self.addressing.source_port;
+        let is_alike = self.sizes.all().len() == 1 && self.sources == 1;
+        if !is_alike || port.checked_add(self.flows).is_none() {
+            return None;
+        }
+        let mut frame = vec![0; self.length(0)];
+        self.write(&mut frame);
+        let fields = LiveFields {
+            udp: i16::try_from(udp).ok()?,
+            label: i16::try_from(payload + 4).ok()?,
+            flows: self.flows,
+            port,
+            sum: self.sums[0].0 + u32::from(port) + halves(self.source_low(0)),
+        };
+        Some((frame, fields))
     }
 
     /// Whether frames differ in their numbers and times alone.

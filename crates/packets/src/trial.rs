@@ -247,7 +247,8 @@ fn send(
         if time >= end || frames >= most || stop.load(Relaxed) {
             break;
         }
-        let left = usize::try_from(most - frames).unwrap_or(usize::MAX).min(BATCH);
+        let left =
+            usize::try_from(most - frames).unwrap_or(usize::MAX).min(sender.batch(end.since(time)));
         let allowed = match pace.as_mut().map_or(Ok(left), |pace| pace.allowance(time, left)) {
             Ok(allowed) => allowed,
             Err(due) => {
@@ -261,7 +262,9 @@ fn send(
             pace.pacer.sent(queued);
         }
         frames += queued as u64;
-        last = if queued > 0 { time } else { last };
+        if queued > 0 {
+            last = if queued > BATCH { now() } else { time };
+        }
         live.sent.store(frames, Relaxed);
     }
     let ended = now();

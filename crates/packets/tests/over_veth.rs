@@ -5,12 +5,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use linerate_packets::{
-    Addressing, FrameLayout, FrameSizes, LiveCounts, Port, ReceiveWith, SendWith, Setup, TrialPlan,
-    record,
+    Addressing, FrameLayout, FrameSizes, LiveCounts, PacketError, Port, ReceiveWith, SendWith,
+    Setup, Trial, TrialPlan, record,
 };
+use linux::frame_socket::FrameSocket;
 use linux::namespace::NetworkNamespace;
 use linux::netlink::RouteSocket;
-use linux::xdp::FrameTag;
+use linux::xdp::{FrameTag, XdpMode, XdpProgram};
 use measurement::packets::{PacketEngine, PacketsRecord};
 
 /// Runs `work` in a namespace with the interfaces `a0` and `b0`, joined. None: not permitted here.
@@ -49,7 +50,7 @@ fn layout(setup: &Setup, sizes: FrameSizes, flows: u16) -> FrameLayout {
         source_port: 1024,
         destination_port: 9,
     };
-    FrameLayout::new(FrameTag::new(0x1357_9bdf), addressing, sizes, flows, 1).expect("it fits")
+    FrameLayout::new(FrameTag::new(TAG), addressing, sizes, flows, 1).expect("it fits")
 }
 
 fn run(setup: &Setup, layout: &FrameLayout, plan: TrialPlan) -> PacketsRecord {
@@ -98,6 +99,88 @@ fn each_engine_accounts_for_every_frame() {
 }
 
 #[test]
+fn a_program_makes_frames_of_several_flows_and_all_are_counted() {
+    let records = in_pair(1500, |from, to| {
+        let count = Setup { receive: ReceiveWith::Count, ..setup(from, to) };
+        let live = Setup { send: SendWith::XdpLive, ..count.clone() };
+        let fastest = Setup { send: SendWith::Fastest, ..count };
+        let one_size = layout(&live, FrameSizes::one(64), 5);
+        let plan = TrialPlan { rate: None, ..frames(100_001) };
+        let imix = layout(&live, FrameSizes::imix(), 5);
+        let error = Trial::open(&live, &imix).expect_err("frames of several sizes");
+        assert!(matches!(error, PacketError::Live { .. }), "{error:?}");
+        [run(&live, &one_size, plan), run(&fastest, &one_size, plan), run(&fastest, &imix, plan)]
+    });
+    let Some([live, fastest, imix]) = records else { return };
+    assert_eq!(live.send_engine.engine, PacketEngine::XdpLive);
+    assert_eq!(fastest.send_engine.engine, PacketEngine::XdpLive);
+    assert_eq!(imix.send_engine.engine, PacketEngine::AfXdp, "frames differ in their sizes");
+    for record in [live, fastest, imix] {
+        assert_eq!((record.sent.frames, record.unaccounted), (100_001, Some(0)), "{record:?}");
+    }
+}
+
+#[test]
+fn frames_that_a_program_makes_are_numbered_timed_and_have_right_checksums() {
+    for (source, destination, payload) in
+        [("198.18.0.1", "198.18.0.2", 42), ("fd00::1", "fd00::2", 62)]
+    {
+        let seen = in_pair(1500, |from, to| {
+            let _pass = XdpProgram::pass(to.index, XdpMode::Native).expect("attached");
+            let mut socket = FrameSocket::receiver(to.index, 64, 100).expect("opened");
+            let setup =
+                Setup { send: SendWith::XdpLive, to: None, ..setup(from.clone(), to.clone()) };
+            let known = layout(&crate::setup(from, to), FrameSizes::one(86), 3);
+            let addressing = Addressing {
+                source: source.parse().expect("an address"),
+                destination: destination.parse().expect("an address"),
+                ..*known.addressing()
+            };
+            let layout = known.with_addressing(addressing).expect("it fits");
+            let begun = dataplane::now();
+            run(&setup, &layout, TrialPlan { rate: None, ..frames(200) });
+            let mut seen = Vec::new();
+            while socket.receive(|frame| seen.push(frame.to_vec())).expect("read") > 0 {}
+            (begun, seen)
+        });
+        let Some((begun, seen)) = seen else { return };
+        let tag = FrameTag::new(TAG).bytes();
+        let ours = seen.iter().filter(|frame| frame.get(payload..payload + 4) == Some(&tag));
+        let mut next = 0_u32;
+        for frame in ours {
+            assert_eq!(frame.len(), 82);
+            let number = |at: usize, bytes: usize| {
+                frame[at..at + bytes].iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte))
+            };
+            let flow = next % 3;
+            assert_eq!(number(payload + 4, 2), flow);
+            assert_eq!(number(payload + 6, 4), next / 3);
+            assert_eq!(number(payload - 8, 2), 1024 + flow, "port");
+            let units = u64::from(number(payload + 10, 4));
+            let late = units.wrapping_sub(begun.nanos() >> 4) & u64::from(u32::MAX);
+            assert!(late << 4 < 5_000_000_000, "{late} units of 16 ns");
+            assert_eq!(checksum_of_udp(frame, payload - 8), 0);
+            next += 1;
+        }
+        assert_eq!(next, 200);
+    }
+}
+
+/// Sum of the UDP header, its pseudo header and the payload (RFC 768); 0: the checksum is right.
+fn checksum_of_udp(frame: &[u8], udp: usize) -> u16 {
+    let addresses = if udp == 34 { 26..34 } else { 22..54 };
+    let length = frame.len() - udp;
+    let words = [&frame[addresses], &frame[udp..]].concat();
+    let sum = words.chunks(2).map(|word| u64::from(word[0]) << 8 | u64::from(word[1])).sum::<u64>();
+    let mut sum = sum + 17 + length as u64;
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    assert!(frame[udp + 6..udp + 8] != [0, 0], "none");
+    u16::try_from(0xffff - sum).expect("16 bits")
+}
+
+#[test]
 fn what_a_receiver_has_no_room_for_is_counted_where_it_was_dropped() {
     let record = in_pair(1500, |from, to| {
         let setup = setup(from, to);
@@ -142,3 +225,5 @@ fn a_rate_is_kept_and_a_stop_ends_a_trial() {
     assert!(stopped.interrupted);
     assert_eq!(stopped.sent.frames, 0);
 }
+
+const TAG: u32 = 0x1357_9bdf;

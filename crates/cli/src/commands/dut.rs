@@ -80,6 +80,11 @@ fn check(flags: &DutFlags) -> anyhow::Result<()> {
         let text = "nothing is sent to --gateway-b from port A: add --direction, or leave it out";
         return Err(UsageError(text.to_owned()).into());
     }
+    if flags.link.engine == Engine::XdpLive {
+        let text =
+            "a device is measured at rates, and xdp-live sends bursts: choose another --engine";
+        return Err(UsageError(text.to_owned()).into());
+    }
     if let Some(device) = flags.observe.as_ref().filter(|device| !device.answers(PATIENCE)) {
         let ObservedHost { host, port } = device;
         bail!("{host} does not answer at port {port}: run linerate serve --observe there");

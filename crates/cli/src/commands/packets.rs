@@ -33,6 +33,10 @@ pub(crate) fn frames(command: FramesCommand) -> anyhow::Result<ExitCode> {
 
 fn run(flags: &FramesFlags) -> anyhow::Result<ExitCode> {
     let form = flags.format.form()?;
+    if flags.link.engine == Engine::XdpLive && flags.pps.is_some() {
+        let text = "xdp-live sends as fast as it can: leave --pps out, or choose another --engine";
+        return Err(UsageError(text.to_owned()).into());
+    }
     if let Some(file) = &flags.output {
         output::check_writable(file)?;
     }
@@ -66,7 +70,11 @@ fn setup(flags: &FramesFlags) -> anyhow::Result<Setup> {
     Ok(Setup {
         from,
         to,
-        send: send_with(flags.link.engine),
+        send: match send_with(flags.link.engine) {
+            // A receiver that only counts keeps up.
+            SendWith::Best if flags.count_only && flags.pps.is_none() => SendWith::Fastest,
+            send => send,
+        },
         receive,
         queues: flags.link.queues,
         cpus: cpus(&flags.link),
@@ -76,6 +84,7 @@ fn setup(flags: &FramesFlags) -> anyhow::Result<Setup> {
 pub(super) const fn send_with(engine: Engine) -> SendWith {
     match engine {
         Engine::Best => SendWith::Best,
+        Engine::XdpLive => SendWith::XdpLive,
         Engine::AfXdp => SendWith::AfXdp,
         Engine::AfPacket => SendWith::AfPacket,
     }

@@ -108,6 +108,8 @@ impl Default for LinkFlags {
 pub(crate) enum Engine {
     /// AF_XDP, AF_PACKET where that is refused
     Best,
+    /// XDP program that makes the frames in the kernel (Linux 5.18): the most frames, in bursts
+    XdpLive,
     /// AF_XDP with copies
     AfXdp,
     /// AF_PACKET past the queueing discipline
