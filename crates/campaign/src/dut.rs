@@ -28,6 +28,9 @@ pub struct Lane {
     pub setup: Setup,
     /// The frames.
     pub layout: FrameLayout,
+    /// Frames the other way, after which a device that translates addresses (NAT) lets those of this
+    /// lane through; none: it does not.
+    pub opener: Option<(Setup, FrameLayout)>,
 }
 
 /// A row to measure: frames of one size, or mix of sizes, in one direction or in both.

@@ -15,6 +15,7 @@ mod port;
 mod receiver;
 mod sender;
 mod sizes;
+mod translation;
 mod trial;
 
 pub use account::{latency, record};
@@ -25,4 +26,5 @@ pub use port::{Port, resolve};
 pub use receiver::ReceiveWith;
 pub use sender::SendWith;
 pub use sizes::{FrameSizes, IMIX, RFC_2544_SIZES, WIRE_OVERHEAD};
+pub use translation::{SeenSource, seen_source, send_some};
 pub use trial::{LiveCounts, Outcome, Received, Sent, Setup, Trial, TrialPlan};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use measurement::packets::{EngineUse, FrameLatency};
 use measurement::{BitRate, SearchTrial, Stamp, TrialPurpose};
 use packets::{
-    Addressing, FrameSizes, LiveCounts, Outcome, PacketError, SendWith, Setup, Trial, TrialPlan,
+    Addressing, FrameSizes, LiveCounts, Outcome, PacketError, Setup, Trial, TrialPlan, send_some,
 };
 
 use super::Lane;
@@ -72,21 +72,15 @@ impl<'a> Path<'a> {
         (first.send_engine.clone(), receive.unwrap_or_else(|| first.send_engine.clone()))
     }
 
-    /// Has a bridge learn where the port that receives is (RFC 2544, appendix C.2.4): a frame from
-    /// there. What cannot be sent, a bridge floods.
+    /// Has the device learn of the ports: a bridge where the one that receives is (RFC 2544, appendix
+    /// C.2.4), by a frame from there, as it floods what it cannot place; NAT what to let back in.
     pub(super) fn teach(&self) -> Result<(), PacketError> {
-        if self.lanes.len() > 1 {
-            return Ok(());
+        for (setup, layout) in self.lanes.iter().filter_map(|lane| lane.opener.as_ref()) {
+            send_some(setup, layout, self.stop)?;
         }
-        let Lane { setup, layout } = &self.lanes[0];
+        let [Lane { setup, layout, .. }] = self.lanes else { return Ok(()) };
         let Some(port) = &setup.to else { return Ok(()) };
-        let back = Setup {
-            from: port.clone(),
-            to: None,
-            send: SendWith::AfPacket,
-            queues: 1,
-            ..setup.clone()
-        };
+        let back = Setup { from: port.clone(), ..setup.clone() };
         let forth = *layout.addressing();
         let layout = layout.with_addressing(Addressing {
             source_mac: port.mac,
@@ -95,9 +89,7 @@ impl<'a> Path<'a> {
             destination: forth.source,
             ..forth
         })?;
-        let plan = TrialPlan { rate: None, duration: LESSON, frames: Some(LESSONS) };
-        Trial::open(&back, &layout)?.run(&plan, &LiveCounts::default(), self.stop)?;
-        Ok(())
+        send_some(&back, &layout, self.stop)
     }
 
     pub(super) fn sizes(&self) -> &FrameSizes {
@@ -251,6 +243,3 @@ impl Seen {
 pub(super) fn mean(sizes: &FrameSizes) -> f64 {
     sizes.all().iter().sum::<usize>() as f64 / sizes.all().len().max(1) as f64
 }
-
-const LESSONS: u64 = 3;
-const LESSON: Duration = Duration::from_millis(100);

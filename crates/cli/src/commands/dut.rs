@@ -17,7 +17,9 @@ use measurement::dut::{DutRecord, DutRow, DutSchema, FrameDirection};
 use measurement::packets::PacketsOrigin;
 use measurement::plan::PlanDraft;
 use measurement::{BitRate, Direction, SearchGoal, Stamp, Transport, json};
-use packets::{FrameSizes, LiveCounts, Port, ReceiveWith, Setup};
+use packets::{
+    Addressing, FrameSizes, LiveCounts, Port, ReceiveWith, SeenSource, Setup, seen_source,
+};
 use report::packets::per_second;
 use session::Family;
 use session::client::{ClientOptions, Request};
@@ -186,7 +188,13 @@ fn lanes(
 ) -> anyhow::Result<Vec<Lane>> {
     let is_both = direction == FrameDirection::Both;
     let forth = || lane(flags, (&ports.a, &ports.b), flags.link.gateway, sizes, is_both);
-    let back = || lane(flags, (&ports.b, &ports.a), flags.gateway_b, sizes, is_both);
+    let back = || {
+        let lane = lane(flags, (&ports.b, &ports.a), flags.gateway_b, sizes, is_both)?;
+        if flags.link.gateway.is_none() {
+            return Ok(lane);
+        }
+        through_nat(lane, forth()?)
+    };
     Ok(match direction {
         FrameDirection::AToB => vec![forth()?],
         FrameDirection::BToA => vec![back()?],
@@ -215,6 +223,13 @@ fn lane(
         queues: flags.link.queues,
         cpus: cpus(&flags.link),
     };
+    for port in [from, to] {
+        if let Some(gateway) = gateway.filter(|gateway| port.addresses.contains(gateway)) {
+            let text =
+                format!("{gateway} is the address of {} itself: name the device's", port.name);
+            return Err(UsageError(text).into());
+        }
+    }
     let is_ipv4 = flags.link.source.is_none_or(|source| source.is_ipv4());
     let own = to.address(is_ipv4);
     if let (Some(gateway), None) = (gateway, own) {
@@ -226,7 +241,28 @@ fn lane(
     }
     let destination = own.unwrap_or(IpAddr::V4(BENCHMARK[1]));
     let layout = layout(&flags.link, gateway, &setup, sizes, destination)?;
-    Ok(Lane { setup, layout })
+    Ok(Lane { setup, layout, opener: None })
+}
+
+/// The lane, to where the frames of `forth` seem to come from if the device translates addresses: the
+/// way that they have opened.
+fn through_nat(lane: Lane, forth: Lane) -> anyhow::Result<Lane> {
+    let there = *forth.layout.addressing();
+    let seen = seen_source(&forth.setup, &forth.layout)?;
+    let is_own = |seen: &SeenSource| (seen.address, seen.port) == (there.source, there.source_port);
+    let Some(seen) = seen.filter(|seen| !is_own(seen)) else { return Ok(lane) };
+    if lane.layout.flows() > 1 {
+        let text = "one flow alone passes NAT from port B to A: leave --flows out";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    let layout = lane.layout.with_addressing(Addressing {
+        source: there.destination,
+        source_port: there.destination_port,
+        destination: seen.address,
+        destination_port: seen.port,
+        ..*lane.layout.addressing()
+    })?;
+    Ok(Lane { layout, opener: Some((forth.setup, forth.layout)), ..lane })
 }
 
 /// Measures all rows, while a signal may end them.
@@ -241,7 +277,10 @@ fn measure_all(
     for (number, task) in tasks.iter().enumerate() {
         if let Some(command) = &flags.goals.reset {
             line.show(format!("  reset: {command}"));
-            reset(command)?;
+            if !reset(command, interrupts)? {
+                record.interrupted = true;
+                break;
+            }
         }
         let title = format!("  {} of {}: {}", number + 1, tasks.len(), title(task));
         let row = measure_one(task, plan, interrupts, &title, &line);
@@ -308,12 +347,28 @@ fn words(step: DutStep<'_>) -> Option<String> {
     })
 }
 
-fn reset(command: &str) -> anyhow::Result<()> {
-    let status = Command::new("sh").arg("-c").arg(command).status().context("cannot run sh")?;
+/// Runs the command that resets the device. False: a signal ended it.
+fn reset(command: &str, interrupts: &StopSignals) -> anyhow::Result<bool> {
+    let mut shell = Command::new("sh").arg("-c").arg(command).spawn().context("cannot run sh")?;
+    let status = loop {
+        if let Some(status) = shell.try_wait().context("cannot wait for sh")? {
+            break status;
+        }
+        if interrupts.arrived() {
+            // It may have ended meanwhile.
+            _ = shell.kill();
+            shell.wait().context("cannot wait for sh")?;
+            return Ok(false);
+        }
+        thread::sleep(LOOK);
+    };
+    if interrupts.arrived() {
+        return Ok(false);
+    }
     if !status.success() {
         bail!("the command of --reset failed ({status}): {command}");
     }
-    Ok(())
+    Ok(true)
 }
 
 /// In what these tests are not those of RFC 2544.

@@ -85,8 +85,27 @@ fn a_router_is_found_by_arp_and_both_directions_are_measured() {
     let finished = short(&device, &format!("{options} -v"));
     assert!(matches!(finished.code, Some(0 | 3)), "{finished:?}");
     finished.assert_prints(&["128 B", "A to B", "B to A", "both", "LIMIT", "latency, us"]);
+    short(&device, "--sizes 64 --gateway 198.18.0.1")
+        .assert_complaint(2, &["198.18.0.1 is the address of port-a itself"]);
     short(&device, "--sizes 64 --gateway 198.18.0.77")
         .assert_complaint(1, &["no answer from 198.18.0.77"]);
+}
+
+#[test]
+fn nat_is_measured_the_way_back_too_by_what_it_has_opened() {
+    let Some(device) = device(DeviceKind::Nat) else { return };
+    let back = format!("--from {PORT_B} --to {PORT_A} --gateway 198.19.0.254 --cpus 0,0");
+    let unasked = run(at_tester(&device, &format!("packets {back} --pps 1000 -t 300ms --json")));
+    assert_eq!(number(&unasked.json(), "/received/frames"), 0.0, "{unasked:?}");
+    let options = "--gateway 198.18.0.254 --gateway-b 198.19.0.254 --direction all --sizes 128";
+    let finished = short(&device, &format!("{options} --loss 0.5% --burst 0s --json"));
+    assert!(matches!(finished.code, Some(0 | 3)), "{finished:?}");
+    let record = finished.json();
+    for row in 0..3 {
+        let rate = number(&record, &format!("/rows/{row}/goals/0/lower_bits_per_second"));
+        assert!(rate > 1_000.0 * 128.0 * 8.0, "{record:#}");
+    }
+    short(&device, &format!("{options} --flows 2")).assert_complaint(2, &["leave --flows out"]);
 }
 
 #[test]
@@ -112,6 +131,12 @@ fn nothing_is_left_at_the_ports_when_it_is_interrupted_or_killed() {
     };
     let before = links();
     assert!(!before.contains("xdp"), "{before}");
+    let resetting =
+        Running::start(command(&device, "--sizes 64 --json -q --reset sleep${IFS}99"));
+    std::thread::sleep(Duration::from_millis(500));
+    resetting.signal("INT");
+    let finished = resetting.finish();
+    assert_eq!(finished.code, Some(130), "{finished:?}");
     for signal in ["INT", "KILL"] {
         let running = Running::start(command(&device, "--sizes 64 --json --quiet"));
         let attached = (0..100).any(|_| {
