@@ -96,7 +96,7 @@ fn nat_is_measured_the_way_back_too_by_what_it_has_opened() {
     let Some(device) = device(DeviceKind::Nat) else { return };
     let back = format!("--from {PORT_B} --to {PORT_A} --gateway 198.19.0.254 --cpus 0,0");
     let unasked = run(at_tester(&device, &format!("packets {back} --pps 1000 -t 300ms --json")));
-    assert_eq!(number(&unasked.json(), "/received/frames"), 0.0, "{unasked:?}");
+    assert_eq!(unasked.json()["received"]["frames"], 0, "{unasked:?}");
     let options = "--gateway 198.18.0.254 --gateway-b 198.19.0.254 --direction all --sizes 128";
     let finished = short(&device, &format!("{options} --loss 0.5% --burst 0s --json"));
     assert!(matches!(finished.code, Some(0 | 3)), "{finished:?}");
@@ -131,8 +131,7 @@ fn nothing_is_left_at_the_ports_when_it_is_interrupted_or_killed() {
     };
     let before = links();
     assert!(!before.contains("xdp"), "{before}");
-    let resetting =
-        Running::start(command(&device, "--sizes 64 --json -q --reset sleep${IFS}99"));
+    let resetting = Running::start(command(&device, "--sizes 64 --json -q --reset sleep${IFS}99"));
     std::thread::sleep(Duration::from_millis(500));
     resetting.signal("INT");
     let finished = resetting.finish();
