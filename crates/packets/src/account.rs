@@ -14,6 +14,7 @@ use measurement::packets::{
 use crate::error::PacketError;
 use crate::flow_counter::FlowCounts;
 use crate::frame::FrameLayout;
+use crate::port::Port;
 use crate::trial::{LiveCounts, Outcome, Received, Setup, Trial, TrialPlan};
 
 /// Runs a trial, and makes its record.
@@ -163,14 +164,22 @@ impl Counters {
             ];
             let of_sockets = received
                 .map_or(0, |received| received.drops.iter().map(|one| one.frames).sum::<u64>());
-            // A driver may count again what a socket has no room for.
-            let own = self.counter(before, to.index, &receiving).saturating_sub(of_sockets);
+            // A driver may count again what a socket has no room for, and veth(4) at both ends what
+            // an XDP program sends and the other one has no room for.
+            let again = of_sockets + if self.are_peers(from, to) { sending } else { 0 };
+            let own = self.counter(before, to.index, &receiving).saturating_sub(again);
             add(format!("{}, receiving", to.name), own);
         }
         for one in received.iter().flat_map(|received| &received.drops) {
             add(one.place.clone(), one.frames);
         }
         drops
+    }
+
+    /// Whether they are the two ends of a veth(4).
+    fn are_peers(&self, from: &Port, to: &Port) -> bool {
+        let mut links = self.links.iter().filter(|link| link.kind.as_deref() == Some("veth"));
+        links.any(|link| link.index == from.index && link.peer == Some(to.index))
     }
 
     fn counter(&self, before: &Self, index: u32, names: &[&str]) -> u64 {
