@@ -145,7 +145,7 @@ impl Instruction {
         Self::wide(to, BPF_PSEUDO_MAP_FD, map)
     }
 
-    /// `to = &value of the map's first entry`, of a map of [`Map::of_number`].
+    /// `to = &value of the map's first entry`, of a map of [`Map::of_numbers`].
     pub(crate) fn value(to: u8, map: &Map) -> [Self; 2] {
         Self::wide(to, BPF_PSEUDO_MAP_VALUE, map)
     }
@@ -177,12 +177,12 @@ impl Map {
         Self::create(BPF_MAP_TYPE_PERCPU_ARRAY, 8, 1)
     }
 
-    /// A number (`BPF_MAP_TYPE_ARRAY`).
+    /// Two numbers (`BPF_MAP_TYPE_ARRAY`).
     ///
     /// # Errors
     /// As [`Self::of_sockets`].
-    pub(crate) fn of_number() -> io::Result<Self> {
-        Self::create(BPF_MAP_TYPE_ARRAY, 8, 1)
+    pub(crate) fn of_numbers() -> io::Result<Self> {
+        Self::create(BPF_MAP_TYPE_ARRAY, 16, 1)
     }
 
     fn create(kind: u32, value_bytes: u32, entries: u32) -> io::Result<Self> {
@@ -199,22 +199,22 @@ impl Map {
         self.element(BPF_MAP_UPDATE_ELEM, queue, (&raw const value) as u64)
     }
 
-    /// Sets the number of a map of [`Self::of_number`].
+    /// Sets the numbers of a map of [`Self::of_numbers`].
     ///
     /// # Errors
     /// Those of bpf(2); none is expected.
-    pub(crate) fn set_number(&self, number: u64) -> io::Result<()> {
-        self.element(BPF_MAP_UPDATE_ELEM, 0, (&raw const number) as u64)
+    pub(crate) fn set_numbers(&self, numbers: [u64; 2]) -> io::Result<()> {
+        self.element(BPF_MAP_UPDATE_ELEM, 0, numbers.as_ptr() as u64)
     }
 
-    /// Reads the number of a map of [`Self::of_number`].
+    /// Reads the numbers of a map of [`Self::of_numbers`].
     ///
     /// # Errors
     /// Those of bpf(2); none is expected.
-    pub(crate) fn number(&self) -> io::Result<u64> {
-        let mut number = 0_u64;
-        self.element(BPF_MAP_LOOKUP_ELEM, 0, (&raw mut number) as u64)?;
-        Ok(number)
+    pub(crate) fn numbers(&self) -> io::Result<[u64; 2]> {
+        let mut numbers = [0_u64; 2];
+        self.element(BPF_MAP_LOOKUP_ELEM, 0, numbers.as_mut_ptr() as u64)?;
+        Ok(numbers)
     }
 
     /// The sum of the counter over all CPUs.

@@ -29,6 +29,19 @@ pub fn ignore_file_size_signal() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Kills the processes of the group that `leader` leads: itself, and what it has started. The group is
+/// one of its own ([`std::os::unix::process::CommandExt::process_group`]), and `leader` was not waited
+/// for.
+pub fn kill_group(leader: &std::process::Child) {
+    if let Ok(group) = i32::try_from(leader.id())
+        && group > 1
+    {
+        // SAFETY: no memory is passed. The group keeps its number as long as its leader is not waited
+        // for. That all have ended already is no error here.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+}
+
 /// Whether a process with this ID exists, of any user (kill(2) with signal 0).
 pub fn exists(process: i32) -> bool {
     // 0 and below mean groups of processes.

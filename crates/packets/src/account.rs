@@ -35,6 +35,7 @@ pub fn record(
     let engines = (trial.send_engine.clone(), trial.receive_engine.clone());
     // Sockets and program are gone before anything is printed.
     drop(trial);
+    setup.check_ports()?;
     let drops = after.drops_since(&before, setup, outcome.received.as_ref());
     let names = linux::host::system_names();
     let sent = FrameRate::new(outcome.sent.frames, outcome.sent.bytes, outcome.sent.span);

@@ -17,7 +17,9 @@ pub enum PacketError {
     #[error("interface {0} has no carrier: is the other end of its link up?")]
     NoCarrier(String),
     /// Another program has the interface.
-    #[error("another program sends or receives at {0} by XDP: is another linerate running there?")]
+    #[error(
+        "{0} has an XDP program or socket of another process: is another linerate running there?"
+    )]
     Busy(String),
     /// The interface was removed, or is another one of that name.
     #[error("interface {0} was removed in the middle")]
@@ -58,7 +60,7 @@ pub enum PacketError {
     #[error("{0} and {1} are not both IPv4 or IPv6: choose addresses of one family")]
     Families(IpAddr, IpAddr),
     /// No engine can send, or receive, on the interface.
-    #[error("cannot open {interface} for frames (it needs root, or CAP_NET_RAW and CAP_BPF)")]
+    #[error("cannot open {interface} for frames (it takes CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF)")]
     Open {
         /// The interface.
         interface: String,

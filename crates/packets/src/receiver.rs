@@ -52,7 +52,10 @@ impl Receiver {
         match with {
             ReceiveWith::Count => {
                 let count = |mode| XdpProgram::count(port.index, mode, layout.tag());
-                let (program, mode) = attach(count).map_err(open)?;
+                let (program, mode) = attach(count).map_err(|error| match error {
+                    error if is_busy(&error) => PacketError::Busy(port.name.clone()),
+                    error => open(error),
+                })?;
                 let engine = EngineUse { engine: PacketEngine::XdpCount, why: mode };
                 Ok((Self::Count(program), engine))
             }

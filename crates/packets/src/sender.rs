@@ -47,6 +47,8 @@ pub(crate) enum Sender {
         next: u64,
         /// Frames in a nanosecond at the last call; none: there was none.
         speed: Option<f64>,
+        /// When the last frame was made.
+        last: Timestamp,
     },
 }
 
@@ -63,6 +65,19 @@ impl Sender {
             SendWith::AfPacket => {
                 (Self::packet(port, longest)?, used(PacketEngine::AfPacket, "as asked"))
             }
+            SendWith::XdpLive => {
+                let sender = Self::live(port, layout)
+                    .map_err(|source| PacketError::Live { interface: port.name.clone(), source })?;
+                (sender, used(PacketEngine::XdpLive, "as asked"))
+            }
+            SendWith::Fastest => match Self::live(port, layout) {
+                Ok(sender) => (sender, used(PacketEngine::XdpLive, "no socket is needed")),
+                Err(error) => {
+                    let (sender, mut used) = Self::open(port, layout, SendWith::Best, queues)?;
+                    used.why = format!("{}; XDP does not make them: {error}", used.why);
+                    (sender, used)
+                }
+            },
             _ if longest > XdpSocket::LONGEST_FRAME => {
                 let why = "frames are longer than the memory of AF_XDP for one";
                 (Self::packet(port, longest)?, used(PacketEngine::AfPacket, why))
@@ -72,15 +87,6 @@ impl Sender {
                 let refused = |source| PacketError::Open { interface: port.name.clone(), source };
                 (sender.map_err(refused)?, used(PacketEngine::AfXdp, "as asked"))
             }
-            SendWith::XdpLive => {
-                let sender = Self::live(port, layout)
-                    .map_err(|source| PacketError::Live { interface: port.name.clone(), source })?;
-                (sender, used(PacketEngine::XdpLive, "as asked"))
-            }
-            SendWith::Fastest => match Self::live(port, layout) {
-                Ok(sender) => (sender, used(PacketEngine::XdpLive, "no socket is needed")),
-                Err(_) => Self::best(port, longest, queues)?,
-            },
             SendWith::Best => Self::best(port, longest, queues)?,
         };
         sender.prepare(layout);
@@ -128,7 +134,7 @@ impl Sender {
             );
         }
         let program = LiveFrames::new(port.index, &frame, &fields)?;
-        Ok(Self::Live { program, next: 0, speed: None })
+        Ok(Self::Live { program, next: 0, speed: None, last: dataplane::now() })
     }
 
     fn packet(port: &Port, longest: usize) -> Result<Self, PacketError> {
@@ -189,17 +195,26 @@ impl Sender {
                 socket.kick()?;
                 Ok(queued)
             }
-            Self::Live { program, next, speed } => {
+            Self::Live { program, next, speed, last } => {
                 if *next != number {
                     program.begin_at(number)?;
                 }
                 let begun = dataplane::now();
-                let made = program.send(u32::try_from(most).unwrap_or(u32::MAX))?;
+                let (made, at) = program.send(u32::try_from(most).unwrap_or(u32::MAX))?;
+                *last = Timestamp::from_nanos(at);
                 let took = dataplane::now().since(begun).as_nanos() as f64;
                 *speed = Some(made as f64 / took.max(1.0));
                 *next = number + made;
                 Ok(usize::try_from(made).unwrap_or(usize::MAX))
             }
+        }
+    }
+
+    /// When the last frame was sent, if the engine knows better than that it was after the call began.
+    pub(crate) const fn last_sent(&self) -> Option<Timestamp> {
+        match self {
+            Self::Live { last, .. } => Some(*last),
+            _ => None,
         }
     }
 
@@ -236,7 +251,7 @@ fn used(engine: PacketEngine, why: &str) -> EngineUse {
 /// Frames that can wait to be sent on each queue.
 const SLOTS: u32 = 512;
 /// Frames of a call: in copy mode the kernel sends 32 at most.
-pub(crate) const BATCH: usize = 32;
+const BATCH: usize = 32;
 /// Frames of the first call that makes them. Such a call waits at its end until no CPU uses its memory
 /// (RCU), 20 ms where packets of 6 million frames a second were seen.
 const FIRST_LIVE_BATCH: usize = 1 << 16;

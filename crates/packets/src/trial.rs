@@ -16,7 +16,7 @@ use crate::flow_counter::{FlowCounter, FlowCounts};
 use crate::frame::{FrameLayout, nanos, units};
 use crate::port::Port;
 use crate::receiver::{ReceiveWith, Receiver};
-use crate::sender::{BATCH, SendWith, Sender};
+use crate::sender::{SendWith, Sender};
 
 /// Between which ports frames go, by which engines and CPUs.
 #[derive(Clone, Debug)]
@@ -37,6 +37,14 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Looks whether the ports are as they were.
+    ///
+    /// # Errors
+    /// As for [`Port::check`].
+    pub fn check_ports(&self) -> Result<(), PacketError> {
+        self.to.iter().chain([&self.from]).try_for_each(Port::check)
+    }
+
     /// Whether sender and receiver run on one CPU.
     pub fn shares_a_cpu(&self) -> bool {
         self.cpus.is_some_and(|(sender, receiver)| sender == receiver)
@@ -263,13 +271,14 @@ fn send(
         }
         frames += queued as u64;
         if queued > 0 {
-            last = if queued > BATCH { now() } else { time };
+            last = sender.last_sent().unwrap_or(time);
         }
         live.sent.store(frames, Relaxed);
     }
     let ended = now();
     flush(sender, ended)?;
     let used = ThreadTime::read().since(used);
+    let ended = sender.last_sent().unwrap_or(ended);
     Ok(Sent {
         frames,
         bytes: layout.sizes().bytes(frames),

@@ -226,4 +226,25 @@ fn a_rate_is_kept_and_a_stop_ends_a_trial() {
     assert_eq!(stopped.sent.frames, 0);
 }
 
+#[test]
+fn a_port_that_goes_down_in_the_middle_is_named() {
+    let failed = in_pair(1500, |from, to| {
+        let setup = Setup { receive: ReceiveWith::Count, ..setup(from, to) };
+        let layout = layout(&setup, FrameSizes::one(64), 1);
+        let plan = TrialPlan { rate: Some(100.0), duration: Duration::from_secs(1), frames: None };
+        let stop = AtomicBool::new(false);
+        let counts = LiveCounts::default();
+        std::thread::scope(|scope| {
+            let running = scope.spawn(|| record(&setup, &layout, &plan, &counts, &stop));
+            std::thread::sleep(Duration::from_millis(300));
+            let mut route = RouteSocket::open().expect("netlink");
+            route.delete_link("b0").expect("deleted");
+            running.join().expect("no panic").expect_err("a link that is gone")
+        })
+    });
+    let Some(failed) = failed else { return };
+    let text = failed.to_string();
+    assert!(text.contains("b0 was removed") || text.contains("a0"), "{text}");
+}
+
 const TAG: u32 = 0x1357_9bdf;

@@ -147,12 +147,7 @@ impl<'a> Path<'a> {
 impl Path<'_> {
     /// Looks whether the ports of this host are there and up, before a device is blamed.
     fn check_ports(&self) -> Result<(), PacketError> {
-        for lane in self.lanes {
-            for port in lane.setup.to.iter().chain([&lane.setup.from]) {
-                port.check()?;
-            }
-        }
-        Ok(())
+        self.lanes.iter().try_for_each(|lane| lane.setup.check_ports())
     }
 }
 

@@ -1,8 +1,10 @@
 //! `linerate dut`.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::IpAddr;
-use std::process::{Command, ExitCode};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,6 +15,7 @@ use anyhow::{Context, bail};
 use campaign::ObservedHost;
 use campaign::dut::{DeviceWatch, DutPlan, DutStep, DutTask, Lane, measure};
 use linux::event::StopSignals;
+use linux::process::kill_group;
 use measurement::dut::{DutRecord, DutRow, DutSchema, FrameDirection};
 use measurement::packets::PacketsOrigin;
 use measurement::plan::PlanDraft;
@@ -55,7 +58,7 @@ pub(crate) fn run(flags: &DutFlags) -> anyhow::Result<ExitCode> {
         deviations: deviations(&plan),
         interrupted: false,
     };
-    let done = measure_all(flags, &tasks, &plan, &interrupts, &mut record);
+    let done = measure_all(flags, (&ports, &tasks), &plan, &interrupts, &mut record);
     if !record.rows.is_empty() {
         print(&record, form, flags.verbose)?;
         if let Some(file) = &flags.output {
@@ -180,6 +183,13 @@ fn tasks(flags: &DutFlags, ports: &Ports) -> anyhow::Result<Vec<DutTask>> {
     Ok(tasks)
 }
 
+/// A row whose router was asked for again, and whose way through NAT was found again: a reset or the
+/// time since may have changed both.
+fn again(flags: &DutFlags, ports: &Ports, task: &DutTask) -> anyhow::Result<DutTask> {
+    let sizes = task.lanes[0].layout.sizes();
+    Ok(DutTask { lanes: lanes(flags, ports, task.direction, sizes)?, ..task.clone() })
+}
+
 fn lanes(
     flags: &DutFlags,
     ports: &Ports,
@@ -268,7 +278,7 @@ fn through_nat(lane: Lane, forth: Lane) -> anyhow::Result<Lane> {
 /// Measures all rows, while a signal may end them.
 fn measure_all(
     flags: &DutFlags,
-    tasks: &[DutTask],
+    (ports, tasks): (&Ports, &[DutTask]),
     plan: &DutPlan,
     interrupts: &StopSignals,
     record: &mut DutRecord,
@@ -283,7 +293,8 @@ fn measure_all(
             }
         }
         let title = format!("  {} of {}: {}", number + 1, tasks.len(), title(task));
-        let row = measure_one(task, plan, interrupts, &title, &line);
+        let task = again(flags, ports, task)?;
+        let row = measure_one(&task, plan, interrupts, &title, &line);
         line.clear();
         let (row, is_stopped) = row?;
         record.rows.push(row);
@@ -349,14 +360,16 @@ fn words(step: DutStep<'_>) -> Option<String> {
 
 /// Runs the command that resets the device. False: a signal ended it.
 fn reset(command: &str, interrupts: &StopSignals) -> anyhow::Result<bool> {
-    let mut shell = Command::new("sh").arg("-c").arg(command).spawn().context("cannot run sh")?;
+    let mut shell = Command::new("sh");
+    // What it prints is no part of the results, and a signal ends all that it has started.
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(io::stderr()).process_group(0);
+    let mut shell = shell.spawn().context("cannot run sh")?;
     let status = loop {
         if let Some(status) = shell.try_wait().context("cannot wait for sh")? {
             break status;
         }
         if interrupts.arrived() {
-            // It may have ended meanwhile.
-            _ = shell.kill();
+            kill_group(&shell);
             shell.wait().context("cannot wait for sh")?;
             return Ok(false);
         }

@@ -31,8 +31,8 @@ pub struct LiveFields {
 #[derive(Debug)]
 pub struct LiveFrames {
     program: OwnedFd,
-    /// The number of the next frame.
-    number: Map,
+    /// The number of the next frame, and the time of the last one.
+    numbers: Map,
     frame: Vec<u8>,
 }
 
@@ -50,9 +50,9 @@ impl LiveFrames {
         // Whether the kernel has the mode: a run of none would be one.
         let dropping = bpf::load(&[Instruction::set(0, XDP_DROP), Instruction::exit()])?;
         bpf::run_live(&dropping, frame, 1)?;
-        let number = Map::of_number()?;
-        let program = bpf::load(&program(to, frame.len(), fields, &number))?;
-        Ok(Self { program, number, frame: frame.to_vec() })
+        let numbers = Map::of_numbers()?;
+        let program = bpf::load(&program(to, frame.len(), fields, &numbers))?;
+        Ok(Self { program, numbers, frame: frame.to_vec() })
     }
 
     /// Sets the number of the next frame.
@@ -60,22 +60,23 @@ impl LiveFrames {
     /// # Errors
     /// Those of bpf(2); none is expected.
     pub fn begin_at(&self, number: u64) -> io::Result<()> {
-        self.number.set_number(number)
+        self.numbers.set_numbers([number, 0])
     }
 
-    /// Makes and sends `count` frames. Returns how many were made: after a signal it is fewer. What
-    /// the driver does not take is dropped, and counted by the interface.
+    /// Makes and sends `count` frames. Returns how many were made, fewer after a signal, and the time
+    /// of the last one in nanoseconds of `CLOCK_MONOTONIC`. What the driver does not take is dropped,
+    /// and counted by the interface.
     ///
     /// # Errors
     /// Those of bpf(2); none is expected.
-    pub fn send(&self, count: u32) -> io::Result<u64> {
+    pub fn send(&self, count: u32) -> io::Result<(u64, u64)> {
+        let [before, last] = self.numbers.numbers()?;
         if count == 0 {
-            return Ok(0);
+            return Ok((0, last));
         }
-        let before = self.number.number()?;
         match bpf::run_live(&self.program, &self.frame, count) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-            _ => Ok(self.number.number()? - before),
+            _ => self.numbers.numbers().map(|[next, last]| (next - before, last)),
         }
     }
 }
@@ -83,7 +84,7 @@ impl LiveFrames {
 /// ```text
 ///   r6 frame   r7 sequence number   r8 time   r9 flow
 /// ```
-fn program(to: u32, length: usize, fields: &LiveFields, number: &Map) -> Vec<Instruction> {
+fn program(to: u32, length: usize, fields: &LiveFields, numbers: &Map) -> Vec<Instruction> {
     let mut program = vec![
         Instruction::load32(6, 1, XDP_MD_DATA),
         Instruction::load32(3, 1, XDP_MD_DATA_END),
@@ -94,7 +95,7 @@ fn program(to: u32, length: usize, fields: &LiveFields, number: &Map) -> Vec<Ins
         Instruction::set(0, XDP_DROP),
         Instruction::exit(),
     ];
-    program.extend(Instruction::value(1, number));
+    program.extend(Instruction::value(1, numbers));
     program.extend([
         Instruction::load64(7, 1, 0),
         Instruction::copy(2, 7),
@@ -102,8 +103,10 @@ fn program(to: u32, length: usize, fields: &LiveFields, number: &Map) -> Vec<Ins
         Instruction::put64(1, 0, 2),
         Instruction::call(HELPER_CLOCK),
         Instruction::copy(8, 0),
-        Instruction::shift_right(8, 4),
     ]);
+    // The call has taken the register.
+    program.extend(Instruction::value(1, numbers));
+    program.extend([Instruction::put64(1, 8, 8), Instruction::shift_right(8, 4)]);
     if fields.flows > 1 {
         program.extend(flow(fields));
     } else {

@@ -50,6 +50,9 @@ fn send(
     server: IpAddr,
     interrupts: &StopSignals,
 ) -> anyhow::Result<PacketsRecord> {
+    if server.is_ipv6() {
+        anyhow::bail!("the Ethernet address of {server} is not asked for, as it is of IPv6");
+    }
     let from = owned(name, flags.i_own_this_link)?;
     let link = LinkFlags::default();
     let size = (from.mtu as usize + ETHERNET).min(LONGEST);
