@@ -4,8 +4,8 @@
 use measurement::packets::PacketsRecord;
 use measurement::units::group_thousands;
 use measurement::{
-    BitRate, DirectionOutcome, HostEvidence, LadderLatency, Layer, Role, Rung, Stamp, TestRecord,
-    Transport,
+    BitRate, DirectionOutcome, HostEvidence, LadderLatency, Layer, Order, Role, Rung, Stamp,
+    TestRecord, Transport,
 };
 
 /// The rungs of a ladder by its judged tests, and by the frames that left below the sockets if they
@@ -17,7 +17,7 @@ pub fn rungs(tests: &[(Layer, TestRecord)], sent: Option<&PacketsRecord>) -> Vec
     let mut rungs = vec![link];
     rungs.extend(sent.map(|sent| frames(sent, speed)));
     let mut tests: Vec<_> = tests.iter().collect();
-    tests.sort_by_key(|(layer, _)| *layer);
+    tests.order_by_key(|(layer, _)| *layer);
     for (layer, record) in tests {
         let above = rungs.last().and_then(|rung| rung.rate);
         rungs.push(rung(*layer, record, speed, above));

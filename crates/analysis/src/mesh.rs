@@ -20,7 +20,7 @@ mod topology;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fastrand::Rng;
-use measurement::{BitRate, Order};
+use measurement::{BitRate, IntoSet, Order};
 
 pub use culprits::{Culprit, Findings, Part};
 pub use loss::Loss;
@@ -243,7 +243,7 @@ impl Mesh {
     /// Pairs that were to be tested so far, in any stage, and have no result.
     pub fn untested(&self) -> BTreeSet<Pair> {
         let without = self.planned.iter().filter(|(_, has_result)| !**has_result);
-        without.map(|((_, pair), _)| *pair).collect()
+        without.map(|((_, pair), _)| *pair).into_set()
     }
 
     /// Hosts that were lost.

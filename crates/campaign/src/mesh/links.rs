@@ -3,7 +3,7 @@
 
 use analysis::mesh::{HostId, Pair};
 use measurement::mesh::MeshLinks;
-use measurement::{BitRate, MeshReading};
+use measurement::{BitRate, MeshReading, Order};
 
 use super::MeshHost;
 
@@ -70,7 +70,8 @@ impl Links {
 fn median(rates: impl Iterator<Item = BitRate>) -> Option<BitRate> {
     let mut rates: Vec<_> = rates.collect();
     let middle = rates.len() / 2;
-    (!rates.is_empty()).then(|| *rates.select_nth_unstable(middle).1)
+    rates.order();
+    rates.get(middle).copied()
 }
 
 /// Share of the rate of others from which on down a link or a test is slow.

@@ -100,7 +100,7 @@ fn check(flags: &DutFlags) -> anyhow::Result<()> {
 /// Each loss once, the least first: that of the throughput.
 fn losses(asked: &[f64]) -> Vec<f64> {
     let mut losses = asked.to_vec();
-    losses.sort_by(f64::total_cmp);
+    losses.sort_unstable_by(f64::total_cmp);
     losses.dedup();
     losses
 }
