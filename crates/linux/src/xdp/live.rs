@@ -127,7 +127,7 @@ fn program(to: u32, length: usize, fields: &LiveFields, numbers: &Map) -> Vec<In
 }
 
 /// Finds the flow and the sequence number in it, and writes the flow and its port.
-fn flow(fields: &LiveFields) -> [Instruction; 9] {
+fn flow(fields: &LiveFields) -> [Instruction; 10] {
     let flows = i32::from(fields.flows);
     [
         Instruction::copy(9, 7),
@@ -139,21 +139,18 @@ fn flow(fields: &LiveFields) -> [Instruction; 9] {
         Instruction::copy(1, 9),
         Instruction::add(1, i32::from(fields.port)),
         Instruction::big_endian(1, 16),
+        Instruction::put16(6, fields.udp, 1),
     ]
 }
 
 /// Writes the checksum of UDP (RFC 768, RFC 1071).
 fn checksum(fields: &LiveFields) -> Vec<Instruction> {
-    let mut sum = Vec::new();
-    if fields.flows > 1 {
-        sum.push(Instruction::put16(6, fields.udp, 1));
-    }
-    sum.extend([
+    let mut sum = vec![
         Instruction::set(1, fields.sum.cast_signed()),
         // Of its number, and of the port that is as much larger.
         Instruction::plus(1, 9),
         Instruction::plus(1, 9),
-    ]);
+    ];
     for value in [7, 8] {
         sum.extend([
             Instruction::copy(2, value),
