@@ -271,7 +271,7 @@ const GATEWAYS: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 254), Ipv4Addr::new(1
 const PREFIX: u8 = 24;
 /// Addresses for documentation (RFC 5737); rules go on from there.
 const UNUSED: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 0);
-/// What comes from outside passes only as an answer.
+/// Rules of nft(8) for a router with NAT: frames from outside pass only as answers.
 const NAT: &str = "table ip nat {\nchain postrouting {\ntype nat hook postrouting priority 100;\n\
                    oifname \"device-b\" masquerade\n}\nchain forward {\ntype filter hook forward \
                    priority 0;\niifname \"device-b\" ct state new drop\n}\n}\n";

@@ -12,8 +12,9 @@ use crate::ready::NONE;
 /// The heads of the stacks.
 #[derive(Debug)]
 pub(crate) struct Inbox {
+    /// Head of the stack of what other threads have added.
     head: AtomicU32,
-    /// That of what the MPU has added. Only its thread uses it.
+    /// Head of the stack of what the MPU itself has added. Only its thread uses it.
     own: AtomicU32,
 }
 

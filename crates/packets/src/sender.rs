@@ -1,5 +1,5 @@
-//! What sends frames: AF_XDP, or AF_PACKET past the queueing discipline where that is refused; or a
-//! program of XDP that makes them in the kernel.
+//! Engines that send frames: AF_XDP, AF_PACKET past the queueing discipline where that is refused, and
+//! a program of XDP that makes them in the kernel.
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What of XDP the driver of an interface can: the family `netdev` of generic netlink
+//! XDP features of the driver of an interface, from the family `netdev` of generic netlink
 //! (Documentation/netlink/specs/netdev.yaml, Linux 6.3).
 
 use std::io;

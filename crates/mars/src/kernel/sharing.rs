@@ -1,4 +1,4 @@
-//! What an MPU takes of the shared queue, and gives to it for others.
+//! Sharing of ready workloads among MPUs: an MPU takes some of the shared queue, and gives some to it.
 
 use std::cmp::Ordering;
 use std::sync::atomic::Ordering::Relaxed;
