@@ -37,6 +37,13 @@ impl XdpMode {
 pub struct FrameTag(u32);
 
 impl FrameTag {
+    /// Bytes before the payload in which a program of [`XdpProgram::redirect`] notes when a frame
+    /// arrived: four, big-endian, in place of the length and checksum of UDP, by `CLOCK_MONOTONIC` in
+    /// units of 16 ns, modulo 2^32.
+    pub const ARRIVAL: usize = 4;
+    /// Of nanoseconds, so that they are such units.
+    const ARRIVAL_SHIFT: i32 = 4;
+
     /// A tag of these bits, without the highest.
     pub const fn new(bits: u32) -> Self {
         Self(bits & (u32::MAX >> 1))
@@ -66,7 +73,7 @@ pub struct XdpProgram {
 
 impl XdpProgram {
     /// Attaches a program that hands frames with the tag to the sockets, each of which receives
-    /// from the queue of its number.
+    /// from the queue of its number, and notes in them when: see [`FrameTag::ARRIVAL`].
     ///
     /// # Errors
     /// `EPERM` without `CAP_BPF` and `CAP_NET_ADMIN`; `EINVAL` before Linux 5.9; `EBUSY` if another
@@ -82,7 +89,15 @@ impl XdpProgram {
         for socket in sockets {
             map.set_socket(socket.queue(), socket.as_fd())?;
         }
-        let mut action = vec![Instruction::load32(2, 6, XDP_MD_RX_QUEUE)];
+        // Register 4 is behind the tag.
+        let mut action = vec![
+            Instruction::copy(7, 4),
+            Instruction::call(HELPER_CLOCK),
+            Instruction::shift_right(0, FrameTag::ARRIVAL_SHIFT),
+            Instruction::big_endian(0, 32),
+            Instruction::put32(7, -8, 0),
+            Instruction::load32(2, 6, XDP_MD_RX_QUEUE),
+        ];
         action.extend(Instruction::map(1, &map));
         action.extend([
             Instruction::set(3, XDP_PASS),
@@ -201,6 +216,8 @@ const XDP_DROP: i32 = 1;
 const XDP_PASS: i32 = 2;
 // bpf-helpers(7)
 const HELPER_MAP_LOOKUP: i32 = 1;
+/// `bpf_ktime_get_ns`, the nanoseconds of `CLOCK_MONOTONIC`.
+const HELPER_CLOCK: i32 = 5;
 const HELPER_REDIRECT: i32 = 23;
 const HELPER_REDIRECT_MAP: i32 = 51;
 // linux/if_link.h

@@ -87,3 +87,17 @@ pub enum PacketError {
         source: io::Error,
     },
 }
+
+impl PacketError {
+    /// Whether what was asked for cannot be, whatever the state of the host.
+    pub const fn is_of_the_request(&self) -> bool {
+        matches!(
+            self,
+            Self::NoInterface(_)
+                | Self::NotEthernet(_)
+                | Self::TooSmall { .. }
+                | Self::TooLarge { .. }
+                | Self::Families(..)
+        )
+    }
+}

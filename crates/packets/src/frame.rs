@@ -75,8 +75,10 @@ pub struct FrameLayout {
 pub(crate) struct Label {
     pub(crate) flow: u16,
     pub(crate) sequence: u32,
-    /// In units of 16 ns, modulo 2^32.
+    /// When it was sent, in units of 16 ns, modulo 2^32.
     pub(crate) time: u32,
+    /// When it arrived, likewise, if a program of XDP has noted that.
+    pub(crate) arrival: u32,
 }
 
 impl FrameLayout {
@@ -263,12 +265,12 @@ impl FrameLayout {
     /// The label of a frame of this trial; none: it is another frame.
     pub(crate) fn label(&self, frame: &[u8]) -> Option<Label> {
         let at = self.tag.find(frame)?;
-        let label = frame.get(at + 4..at + LABEL)?;
-        let long = |at: usize| {
-            u32::from_be_bytes([label[at], label[at + 1], label[at + 2], label[at + 3]])
-        };
+        let noted = frame.get(at - FrameTag::ARRIVAL..at + LABEL)?;
+        let label = &noted[FrameTag::ARRIVAL + 4..];
+        let long = |from: &[u8]| u32::from_be_bytes([from[0], from[1], from[2], from[3]]);
         let flow = u16::from_be_bytes([label[0], label[1]]);
-        Some(Label { flow, sequence: long(2), time: long(6) })
+        let (sequence, time) = (long(&label[2..]), long(&label[6..]));
+        Some(Label { flow, sequence, time, arrival: long(noted) })
     }
 
     /// Frames of this flow among the first `sent`.

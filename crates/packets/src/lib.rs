@@ -12,6 +12,7 @@ mod error;
 mod flow_counter;
 mod frame;
 mod port;
+mod queue;
 mod receiver;
 mod sender;
 mod sizes;

@@ -15,7 +15,8 @@ use crate::error::PacketError;
 use crate::flow_counter::{FlowCounter, FlowCounts};
 use crate::frame::{FrameLayout, nanos, units};
 use crate::port::Port;
-use crate::receiver::{ReceiveWith, Receiver};
+use crate::queue::QueueWatch;
+use crate::receiver::{BATCH, ReceiveWith, Receiver};
 use crate::sender::{SendWith, Sender};
 
 /// Between which ports frames go, by which engines and CPUs.
@@ -56,7 +57,7 @@ impl Setup {
 pub struct TrialPlan {
     /// Frames in a second; none: as many as can be.
     pub rate: Option<f64>,
-    /// How long the sender sends.
+    /// How long the sender sends; at a rate up to a quarter longer, if other work of its CPU kept it.
     pub duration: Duration,
     /// Frames after which it ends; none: no limit.
     pub frames: Option<u64>,
@@ -88,8 +89,9 @@ pub struct Sent {
     pub waited: Duration,
     /// Times that the kernel had no room for a frame; none: the engine does not tell.
     pub refused: Option<u64>,
-    /// Time that the sender was behind its schedule at the end, or gave up: it is too slow.
-    pub behind: Duration,
+    /// Time that other work of its CPU kept the sender from what was due, in pieces of a millisecond
+    /// at least.
+    pub interrupted: Duration,
 }
 
 /// What arrived.
@@ -99,7 +101,7 @@ pub struct Received {
     pub counts: FlowCounts,
     /// Each flow; empty if a program counted.
     pub flows: Vec<FlowCounts>,
-    /// When the last frame was read.
+    /// When the last frame arrived.
     pub last: Timestamp,
     /// CPU time of its thread.
     pub cpu: Duration,
@@ -107,6 +109,9 @@ pub struct Received {
     pub waited: Duration,
     /// One-way times in nanoseconds; none: a program counted.
     pub latency: Option<Reading<8>>,
+    /// The time on the way at the begin, and what a queue that grew all through the trial added; none:
+    /// the frames were not timed, or too few.
+    pub lasting_delay: Option<Duration>,
     /// Frames that were dropped at the receiver, by the place.
     pub drops: Vec<DropCount>,
 }
@@ -179,7 +184,7 @@ impl<'a> Trial<'a> {
             let receiving = incoming.as_mut().map(|incoming| {
                 scope.spawn(move || {
                     pin(setup.cpus.map(|(_, cpu)| cpu));
-                    let done = receive(incoming, setup, layout, before, (live, ends));
+                    let done = receive(incoming, (setup, layout), plan, before, (live, ends));
                     ends.is_ready.store(true, Release);
                     done
                 })
@@ -243,15 +248,16 @@ fn send(
     live: &LiveCounts,
     stop: &AtomicBool,
 ) -> io::Result<Sent> {
-    let mut pace = plan.rate.map(|rate| Pace::new(rate, plan));
     let most = plan.frames.unwrap_or(u64::MAX);
     let used = ThreadTime::read();
     let start = now();
-    let end = start.after(plan.duration);
+    let mut pace = plan.rate.map(|rate| Pace::new(rate, plan, start));
     let mut frames = 0;
     let mut last = start;
     loop {
         let time = now();
+        let longer = pace.as_ref().map_or(Duration::ZERO, |pace| pace.longer(frames));
+        let end = start.after(plan.duration + longer.min(plan.duration / 4));
         if time >= end || frames >= most || stop.load(Relaxed) {
             break;
         }
@@ -287,7 +293,7 @@ fn send(
         cpu: used.ran,
         waited: used.waited,
         refused: sender.refused(),
-        behind: pace.map_or(Duration::ZERO, |pace| pace.forgone),
+        interrupted: pace.map_or(Duration::ZERO, |pace| pace.interrupted),
     })
 }
 
@@ -295,19 +301,35 @@ fn send(
 /// load.
 struct Pace {
     pacer: Pacer,
-    forgone: Duration,
+    /// Frames of the whole trial.
+    due: u64,
+    /// When the thread is to be back.
+    expected: Timestamp,
+    interrupted: Duration,
 }
 
 impl Pace {
-    fn new(rate: f64, plan: &TrialPlan) -> Self {
-        Self { pacer: pacer(rate, plan), forgone: Duration::ZERO }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    fn new(rate: f64, plan: &TrialPlan, start: Timestamp) -> Self {
+        let due = (rate * plan.duration.as_secs_f64()).floor() as u64;
+        Self { pacer: pacer(rate, plan), due, expected: start, interrupted: Duration::ZERO }
+    }
+
+    /// By how much longer the trial may take for frames that interruptions left due: they are made up
+    /// for at a twentieth of the rate. One that is too slow has none.
+    fn longer(&self, frames: u64) -> Duration {
+        if frames < self.due { self.interrupted * 21 } else { Duration::ZERO }
     }
 
     /// How many frames may leave now, at most `most`; else when the next one may.
     fn allowance(&mut self, time: Timestamp, most: usize) -> Result<usize, Timestamp> {
-        let allowed = self.pacer.allowance(time, most)?;
-        self.forgone += self.pacer.take_begun().map_or(Duration::ZERO, |batch| batch.forgone);
-        Ok(allowed)
+        let late = time.since(self.expected);
+        if late >= INTERRUPTION {
+            self.interrupted += late;
+        }
+        let allowed = self.pacer.allowance(time, most);
+        self.expected = allowed.err().unwrap_or(time);
+        allowed
     }
 }
 
@@ -362,14 +384,14 @@ impl ThreadTime {
 
 fn receive(
     receiver: &mut Receiver,
-    setup: &Setup,
-    layout: &FrameLayout,
+    (setup, layout): (&Setup, &FrameLayout),
+    plan: &TrialPlan,
     before: u64,
     (live, ends): (&LiveCounts, &Ends),
 ) -> io::Result<Received> {
     let dropped_before = receiver.drops()?;
     let mut flows = vec![FlowCounter::new(); usize::from(layout.flows())];
-    let latency = Histogram::<8>::default();
+    let mut times = Times::new(plan.duration);
     let counts_only = receiver.counted().is_some();
     let used = ThreadTime::read();
     ends.is_ready.store(true, Release);
@@ -383,11 +405,14 @@ fn receive(
             // Each look takes the line of the counter away from the CPU that counts.
             thread::sleep(LOOK);
         } else {
-            frames += read(receiver, layout, &mut flows, &latency)?;
+            frames += read(receiver, layout, &mut flows, &mut times)?;
         }
         if frames != had {
-            last = time;
+            last = times.last.unwrap_or(time);
             live.received.store(frames, Relaxed);
+            if setup.shares_a_cpu() && frames - had < BATCH as u64 {
+                receiver.gather();
+            }
             continue;
         }
         let sent = ends.sent.load(Acquire);
@@ -411,9 +436,31 @@ fn receive(
         last,
         cpu: used.ran,
         waited: used.waited,
-        latency: (!counts_only).then(|| Reading::sum(std::iter::once(&latency))),
+        latency: (!counts_only).then(|| Reading::sum(std::iter::once(&times.all))),
+        lasting_delay: times.queue.lasting(),
         drops: since(receiver.drops()?, &dropped_before),
     })
+}
+
+/// Times that frames were on the way.
+#[derive(Debug)]
+struct Times {
+    all: Histogram<8>,
+    queue: QueueWatch,
+    /// When the last frame arrived.
+    last: Option<Timestamp>,
+}
+
+impl Times {
+    fn new(duration: Duration) -> Self {
+        Self { all: Histogram::default(), queue: QueueWatch::new(duration), last: None }
+    }
+
+    /// Adds that of a frame, and when it was sent, in the units of a payload.
+    fn add(&mut self, sent: u32, took: u32) {
+        self.all.add(nanos(took));
+        self.queue.arrived(sent, took);
+    }
 }
 
 /// Reads and counts what has arrived. Returns how many frames of the trial that were.
@@ -421,19 +468,26 @@ fn read(
     receiver: &mut Receiver,
     layout: &FrameLayout,
     flows: &mut [FlowCounter],
-    latency: &Histogram<8>,
+    times: &mut Times,
 ) -> io::Result<u64> {
     let mut frames = 0;
     // Not before the first of a batch is there.
     let mut read = None;
+    let mut arrival = 0;
+    let is_noted = receiver.notes_arrival();
     receiver.receive(|frame| {
-        let read = *read.get_or_insert_with(|| units(now()));
+        let read = units(*read.get_or_insert_with(now));
         let Some(label) = layout.label(frame) else { return };
         let Some(flow) = flows.get_mut(usize::from(label.flow)) else { return };
         flow.arrived(label.sequence);
-        latency.add(nanos(read.wrapping_sub(label.time)));
+        arrival = if is_noted { label.arrival } else { read };
+        times.add(label.time, arrival.wrapping_sub(label.time));
         frames += 1;
     })?;
+    if let Some(read) = read.filter(|_| frames > 0) {
+        let ago = nanos(units(read).wrapping_sub(arrival));
+        times.last = Some(Timestamp::from_nanos(read.nanos().saturating_sub(ago)));
+    }
     Ok(frames)
 }
 
@@ -452,6 +506,8 @@ const BLOCK: u64 = 1_000;
 const HEADER: usize = 18;
 /// The kernel wakes a thread late by up to this.
 const SPIN: Duration = Duration::from_micros(80);
+/// No send takes as long.
+const INTERRUPTION: Duration = Duration::from_millis(1);
 const FLUSH_PATIENCE: Duration = Duration::from_millis(500);
 /// Frames that are still on their way arrive within this after the last.
 const QUIET: Duration = Duration::from_millis(200);

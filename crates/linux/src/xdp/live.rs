@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::{HELPER_REDIRECT, XDP_DROP, XDP_MD_DATA, XDP_MD_DATA_END};
+use super::{HELPER_CLOCK, HELPER_REDIRECT, XDP_DROP, XDP_MD_DATA, XDP_MD_DATA_END};
 use crate::bpf::{self, Instruction, Map};
 
 /// Which fields of a frame differ from the next one's, and how: sequence number and time of sending in
@@ -180,6 +180,3 @@ fn checksum(fields: &LiveFields) -> Vec<Instruction> {
     ]);
     sum
 }
-
-/// `bpf_ktime_get_ns`, the nanoseconds of `CLOCK_MONOTONIC` (bpf-helpers(7)).
-const HELPER_CLOCK: i32 = 5;

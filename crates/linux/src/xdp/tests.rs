@@ -35,6 +35,12 @@ fn frame(into: &mut [u8], tag: FrameTag, number: u8) -> usize {
     60
 }
 
+/// Now, as a program notes it.
+#[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+fn units() -> u32 {
+    (crate::clock::monotonic().as_nanos() >> 4) as u32
+}
+
 const SHAPE: SocketShape = SocketShape { send: 64, receive: 64, frame_bytes: 60 };
 
 #[test]
@@ -48,6 +54,7 @@ fn frames_with_the_tag_are_received_and_no_others() {
             XdpProgram::redirect(other, XdpMode::Native, tag, &sockets).expect("attached");
         assert_eq!(program.mode(), XdpMode::Native);
         let mut number = 0;
+        let begun = units();
         let queued = from.queue_frames(20, |_, into| {
             number += 1;
             let other = if number % 2 == 0 { FrameTag::new(99) } else { tag };
@@ -57,7 +64,12 @@ fn frames_with_the_tag_are_received_and_no_others() {
         while from.kick().expect("up") {}
         let mut got = Vec::new();
         for _ in 0..1000 {
-            sockets[0].receive(64, |frame| got.push(frame[46]));
+            sockets[0].receive(64, |frame| {
+                let noted = &frame[42 - FrameTag::ARRIVAL..42];
+                let noted = u32::from_be_bytes(noted.try_into().expect("four bytes"));
+                assert!(noted.wrapping_sub(begun) <= units().wrapping_sub(begun), "{noted}");
+                got.push(frame[46]);
+            });
             if got.len() >= 10 {
                 break;
             }
