@@ -6,7 +6,7 @@ use std::time::Duration;
 use measurement::dut::{DutLimit, Limiter};
 use measurement::{BitRate, GoalEnd, GoalResult, SearchLimit, SearchTrial, Stamp};
 
-use crate::search::{inversion, limit};
+use crate::search::{disturbance, inversion, limit};
 
 /// Disturbances of the tester during the trials of a row, by its own counters.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,8 +52,12 @@ pub fn dut_limit(
         }
         _ => device(goals, trials),
     };
-    let doubts =
-        [stolen(tester), inversion(goals, trials).map(|_| INVERTED.to_owned()), unfinished(goals)];
+    let doubts = [
+        stolen(tester),
+        disturbance(goals, trials),
+        inversion(goals, trials).map(|_| INVERTED.to_owned()),
+        unfinished(goals),
+    ];
     match doubts.into_iter().flatten().next() {
         Some(doubt) => DutLimit { who, why: format!("{why}; {doubt}"), stamp: Stamp::Suspect },
         None => DutLimit { who, why, stamp: Stamp::Valid },
@@ -257,6 +261,16 @@ mod tests {
         let open = GoalResult { end: GoalEnd::Budget, ..goal(1_000, None) };
         let limit = dut_limit(&[open], &[trial(1_000, 1_000, 0.0)], &idle(), None);
         assert_eq!((limit.who, limit.stamp), (Limiter::None, Stamp::Suspect));
+    }
+
+    #[test]
+    fn an_upper_bound_that_other_work_may_explain_is_suspect() {
+        let kept = SearchTrial { disturbed: true, ..trial(1_010, 1_000, 0.0) };
+        let lost = trial(1_030, 1_030, 0.3);
+        let trials = [trial(1_000, 1_000, 0.0), kept, lost, trial(1_040, 1_040, 0.3)];
+        let limit = dut_limit(&[goal(1_000, Some(1_010))], &trials, &idle(), None);
+        assert_eq!((limit.who, limit.stamp), (Limiter::Device, Stamp::Suspect));
+        assert!(limit.why.contains("may be too low"), "{}", limit.why);
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod step;
 mod tests;
 mod trials;
 
-pub(crate) use remarks::inversion;
+pub(crate) use remarks::{disturbance, inversion};
 pub use remarks::{limit, remarks};
 
 use bounds::Bounds;

@@ -9,6 +9,7 @@ use measurement::outcome::Ending;
 use measurement::record::{ErrorKind as RunErrorKind, RunError};
 use measurement::units::counted;
 use measurement::{Stamp, TestRecord};
+use packets::PacketError;
 use session::SessionError;
 
 /// Exit code of a run that failed; standard error has the reason.
@@ -71,11 +72,16 @@ pub(crate) fn of_command(error: &anyhow::Error) -> RunError {
     let message = whole(error);
     match error.downcast_ref::<SessionError>() {
         Some(session) => RunError { message, ..of_session(session) },
-        None if error.is::<UsageError>() => {
+        None if is_of_usage(error) => {
             RunError { message, kind: RunErrorKind::Usage, exit_code: USAGE }
         }
         None => failed(message),
     }
+}
+
+fn is_of_usage(error: &anyhow::Error) -> bool {
+    let frames = error.downcast_ref::<PacketError>();
+    error.is::<UsageError>() || frames.is_some_and(PacketError::is_of_the_request)
 }
 
 /// An error and its causes; one that the sentence before has already is not said again.

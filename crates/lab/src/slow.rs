@@ -27,7 +27,7 @@ impl Slow {
         cost: Duration,
         cpu: Option<usize>,
     ) -> io::Result<Self> {
-        let open = |interface| PacketSocket::with_buffers(interface, QUEUE);
+        let open = |interface| PacketSocket::with_buffers(interface, queue(cost));
         let ends = [open(interfaces[0])?, open(interfaces[1])?];
         let (is_over, wake) = (Arc::new(AtomicBool::new(false)), Arc::new(EventFd::new()?));
         let forwarder = Forwarder { ends, cost, is_over: is_over.clone(), wake: wake.clone() };
@@ -92,5 +92,16 @@ impl Forwarder {
     }
 }
 
-/// Memory for the frames that wait at each end, in bytes: several hundred frames.
-const QUEUE: i32 = 512 * 1024;
+/// Memory for the frames that wait at each end, in bytes.
+fn queue(cost: Duration) -> i32 {
+    let frames = QUEUE.as_nanos() / cost.as_nanos().max(1);
+    i32::try_from(frames).unwrap_or(i32::MAX).saturating_mul(FRAME).clamp(LEAST, MOST)
+}
+
+/// Time of work that waits: longer than a hypervisor keeps a CPU.
+const QUEUE: Duration = Duration::from_millis(30);
+/// What a frame of an Ethernet takes at most in the kernel, in bytes.
+const FRAME: i32 = 2304;
+/// Several hundred frames.
+const LEAST: i32 = 512 * 1024;
+const MOST: i32 = 16 * 1024 * 1024;

@@ -119,7 +119,8 @@ pub struct SearchTrial {
     /// Lost datagrams as a share of those sent, 0 to 1; 0 over TCP.
     pub lost_ratio: f64,
     /// By how much longer the payload took to arrive than to send: delay of the path, and growth of
-    /// queues, in seconds.
+    /// queues, in seconds. Of timed frames that all arrived: without what interruptions left in a
+    /// queue.
     #[serde(rename = "delay_seconds", with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub delay: Duration,

@@ -33,7 +33,7 @@ pub fn remarks(results: &[GoalResult], all: &[SearchTrial]) -> Vec<String> {
 }
 
 /// An upper bound of which each trial was disturbed, and lost no more than that may explain.
-fn disturbance(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
+pub(crate) fn disturbance(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
     let upper = results.iter().find_map(|result| result.upper)?;
     let mut trials = all.iter().filter(|trial| trial.intended == upper);
     let is_doubtful = |trial: &SearchTrial| trial.disturbed && trial.lost_ratio < EXPLAINED;
@@ -42,7 +42,7 @@ fn disturbance(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
     })
 }
 
-/// A load that passed above the upper bound of a goal.
+/// A load that passed above the upper bound of a goal, by more than the width to which that is known.
 pub(crate) fn inversion(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
     let trials = Trials::new(all);
     let estimate = trials.estimate();
@@ -51,6 +51,9 @@ pub(crate) fn inversion(results: &[GoalResult], all: &[SearchTrial]) -> Option<S
         let upper = result.upper?;
         let bounds = Bounds::new(&result.goal, &trials, estimate);
         let above = rate(bounds.passes_above(upper.bits_per_second())?);
+        if bits(above) <= bits(upper) * (1.0 + result.goal.width_ratio) {
+            return None;
+        }
         let loss = result.goal.loss_ratio * 100.0;
         Some(format!(
             "{above} passed with at most {loss} % of loss, above the upper bound of {upper}: other \

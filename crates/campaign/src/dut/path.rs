@@ -45,10 +45,14 @@ pub(super) struct Seen {
     pub(super) span: Duration,
     /// From the last frame that was sent to the last that arrived.
     delay: Duration,
+    /// The same without what an interruption left in a queue, if all frames arrived.
+    lasting_delay: Duration,
     duplicates: u64,
     reordered: u64,
     /// Frames that the receivers here had no room for.
     pub(super) dropped: u64,
+    /// Time that other work kept the sender from sending.
+    interrupted: Duration,
     /// Latency of the first lane; none: no frame arrived, or nobody timed them.
     pub(super) latency: Option<FrameLatency>,
     took: Duration,
@@ -160,9 +164,11 @@ impl Seen {
             arrived_bytes: 0,
             span: Duration::ZERO,
             delay: Duration::ZERO,
+            lasting_delay: Duration::ZERO,
             duplicates: 0,
             reordered: 0,
             dropped: 0,
+            interrupted: Duration::ZERO,
             latency: None,
             took,
         }
@@ -174,6 +180,7 @@ impl Seen {
             sent: sent.frames,
             sent_bytes: sent.bytes,
             span: sent.span,
+            interrupted: sent.interrupted,
             ..Self::nothing(took)
         };
         let Some(received) = &outcome.received else { return seen };
@@ -183,6 +190,8 @@ impl Seen {
         seen.dropped = received.drops.iter().map(|one| one.frames).sum();
         if seen.arrived > 0 {
             seen.delay = received.last.since(sent.last);
+            let lasting = received.lasting_delay.filter(|_| seen.is_whole());
+            seen.lasting_delay = lasting.map_or(seen.delay, |lasting| lasting.min(seen.delay));
             seen.latency = received.latency.as_ref().map(packets::latency);
         }
         seen
@@ -197,9 +206,11 @@ impl Seen {
             arrived_bytes: self.arrived_bytes + other.arrived_bytes,
             span: self.span.max(other.span),
             delay: self.delay.max(other.delay),
+            lasting_delay: self.lasting_delay.max(other.lasting_delay),
             duplicates: self.duplicates + other.duplicates,
             reordered: self.reordered + other.reordered,
             dropped: self.dropped + other.dropped,
+            interrupted: self.interrupted.max(other.interrupted),
             latency: self.latency,
             took: self.took,
         }
@@ -227,12 +238,23 @@ impl Seen {
             took: self.took,
             datagrams: Some(self.sent),
             lost_ratio,
-            delay: self.delay,
+            delay: self.lasting_delay,
             stamp: if self.dropped > 0 { Stamp::Suspect } else { Stamp::Valid },
-            disturbed: false,
+            disturbed: self.was_kept_from(intended),
         }
     }
+
+    /// Whether less than the load was sent, and other work of the CPU is why.
+    fn was_kept_from(&self, intended: BitRate) -> bool {
+        let bits = |rate: BitRate| rate.bits_per_second() as f64;
+        let missing = 1.0 - bits(self.offered()) / bits(intended).max(1.0);
+        let kept = self.interrupted.as_secs_f64() / self.span.as_secs_f64().max(f64::MIN_POSITIVE);
+        missing > NOTICED && kept * 2.0 >= missing
+    }
 }
+
+/// Share of the load whose lack matters.
+const NOTICED: f64 = 0.001;
 
 /// Mean size of a frame, with the frame check sequence, in bytes.
 pub(super) fn mean(sizes: &FrameSizes) -> f64 {

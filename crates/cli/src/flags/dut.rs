@@ -121,7 +121,7 @@ fn parse_list(text: &str) -> Result<SizeList, String> {
             all.extend(RFC_2544_SIZES.map(FrameSizes::one));
             all.push(FrameSizes::imix());
         } else {
-            let hint = |hint| format!("{part}: {hint}, or rfc2544");
+            let hint = |hint| format!("'{part}' is no size: {hint}, or rfc2544");
             all.push(parse_sizes(part).map_err(hint)?);
         }
     }
@@ -155,7 +155,7 @@ mod tests {
         let sizes = |text: &str| parse_list(text).map(|list| list.0.len());
         assert_eq!(sizes("rfc2544"), Ok(8));
         assert_eq!(sizes("64, imix"), Ok(2));
-        assert!(sizes("64,63").expect_err("too small").starts_with("63: "));
+        assert!(sizes("64,63").expect_err("too small").starts_with("'63' is no size: "));
         assert!(sizes("").is_err());
     }
 }

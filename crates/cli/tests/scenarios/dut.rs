@@ -159,16 +159,17 @@ fn what_cannot_be_measured_is_said_in_a_sentence() {
     let Some(device) = device(DeviceKind::Bridge) else { return };
     for (options, code, words) in [
         ("--port-a port-a --port-b port-a", 2, "two ports"),
-        ("--port-a port-a --port-b nowhere", 1, "no interface nowhere"),
-        ("--port-a port-a --port-b lo", 1, "no Ethernet address"),
-        ("--port-a port-a --port-b port-b --sizes 63", 2, "63: choose 64"),
+        ("--port-a port-a --port-b nowhere", 2, "no interface nowhere"),
+        ("--port-a port-a --port-b lo", 2, "no Ethernet address"),
+        ("--port-a port-a --port-b port-b --sizes 63", 2, "'63' is no size: choose 64"),
+        ("--port-a port-a --port-b port-b --sizes 64,", 2, "'' is no size"),
         (
             "--port-a port-a --port-b port-b --gateway 198.18.0.254 --direction all",
             2,
             "--gateway-b",
         ),
         ("--port-a port-a --port-b port-b --observe 127.0.0.1:1", 1, "does not answer at port 1"),
-        ("--port-a port-a --port-b port-b --sizes 9000", 1, "exceeds the MTU"),
+        ("--port-a port-a --port-b port-b --sizes 9000", 2, "exceeds the MTU"),
         ("--port-a port-a --port-b port-b --gateway 198.18.0.254", 2, "has no address"),
         ("--port-a port-a --port-b port-b --reset false", 1, "--reset failed"),
     ] {
