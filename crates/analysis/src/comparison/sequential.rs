@@ -8,9 +8,9 @@
 //! the level that it spends; that all of them hold follows from the sum of what is spent
 //! (Bonferroni), without assumptions on how they depend on each other.
 
-use measurement::BitRate;
 use measurement::alternation::{AbFinding, AbRule};
 use measurement::comparison::{EffectSize, RatioInterval};
+use measurement::{BitRate, Order};
 
 use super::{effect, student};
 
@@ -113,7 +113,7 @@ fn drift(means: &[f64]) -> Option<String> {
 /// above what is left.
 fn levels(name: &str, logarithms: &[f64]) -> Option<String> {
     let mut sorted = logarithms.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.order_by(f64::total_cmp);
     let squares = |values: &[f64]| {
         let mean = effect::mean(values).unwrap_or_default();
         values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()

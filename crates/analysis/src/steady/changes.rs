@@ -9,6 +9,8 @@
 
 use std::ops::Range;
 
+use measurement::Order;
+
 /// The parts of `values` whose means differ, in order. Values that are made of whole grains
 /// differ by one of these without a change.
 pub(super) fn stretches(values: &[f64], grain: f64) -> Vec<Range<usize>> {
@@ -29,7 +31,7 @@ fn noise(values: &[f64]) -> f64 {
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
+    values.order_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 

@@ -19,7 +19,7 @@ use linux::process::kill_group;
 use measurement::dut::{DutRecord, DutRow, DutSchema, FrameDirection};
 use measurement::packets::PacketsOrigin;
 use measurement::plan::PlanDraft;
-use measurement::{BitRate, Direction, SearchGoal, Stamp, Transport, json};
+use measurement::{BitRate, Direction, Order, SearchGoal, Stamp, Transport, json};
 use packets::{
     Addressing, FrameSizes, LiveCounts, Port, ReceiveWith, SeenSource, Setup, seen_source,
 };
@@ -100,7 +100,7 @@ fn check(flags: &DutFlags) -> anyhow::Result<()> {
 /// Each loss once, the least first: that of the throughput.
 fn losses(asked: &[f64]) -> Vec<f64> {
     let mut losses = asked.to_vec();
-    losses.sort_unstable_by(f64::total_cmp);
+    losses.order_by(f64::total_cmp);
     losses.dedup();
     losses
 }
