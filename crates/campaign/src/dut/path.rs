@@ -191,7 +191,7 @@ impl Seen {
         if seen.arrived > 0 {
             seen.delay = received.last.since(sent.last);
             let lasting = received.lasting_delay.filter(|_| seen.is_whole());
-            seen.lasting_delay = lasting.map_or(seen.delay, |lasting| lasting.min(seen.delay));
+            seen.lasting_delay = lasting_delay(seen.delay, lasting, seen.span);
             seen.latency = received.latency.as_ref().map(packets::latency);
         }
         seen
@@ -253,10 +253,35 @@ impl Seen {
     }
 }
 
+/// The delay at the end of a trial without what interruptions left in a queue. Of a device that is
+/// interrupted again and again that is part of its throughput, so no more than a small share of the
+/// trial is left out.
+fn lasting_delay(delay: Duration, lasting: Option<Duration>, span: Duration) -> Duration {
+    let least = delay.saturating_sub(span.mul_f64(LEFT_OUT));
+    lasting.map_or(delay, |lasting| lasting.clamp(least, delay))
+}
+
+/// Share of a trial: the width to which a throughput is known by default.
+const LEFT_OUT: f64 = 0.01;
 /// Share of the load whose lack matters.
 const NOTICED: f64 = 0.001;
 
 /// Mean size of a frame, with the frame check sequence, in bytes.
 pub(super) fn mean(sizes: &FrameSizes) -> f64 {
     sizes.all().iter().sum::<usize>() as f64 / sizes.all().len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_than_a_hundredth_of_a_trial_is_taken_for_interruptions() {
+        let (short, second) = (Duration::from_micros(300), Duration::from_secs(1));
+        let left = |millis| lasting_delay(Duration::from_millis(millis), Some(short), second);
+        assert_eq!(left(8), short);
+        // Twice 20 ms in each second: 4 % less throughput.
+        assert_eq!(left(36), Duration::from_millis(26));
+        assert_eq!(lasting_delay(Duration::from_millis(8), None, second).as_millis(), 8);
+    }
 }
