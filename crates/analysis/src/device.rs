@@ -75,11 +75,13 @@ fn silent(trials: &[SearchTrial]) -> Cause {
     (!trials.is_empty() && trials.iter().all(is_lost)).then(|| (Limiter::None, why.to_owned()))
 }
 
-/// The search did not find both bounds.
+/// The search did not find both bounds, or left them far apart.
 fn unfinished(goals: &[GoalResult]) -> Option<String> {
     let goal = goals.first()?;
-    let is_open = goal.end == GoalEnd::Budget && (goal.lower.is_none() || goal.upper.is_none());
-    is_open.then(|| "the search came to no end: give more time with --budget".to_owned())
+    let is_near = |(lower, upper)| bits(upper) <= bits(lower) * (1.0 + APART);
+    let is_known = goal.lower.zip(goal.upper).is_some_and(is_near);
+    (goal.end == GoalEnd::Budget && !is_known)
+        .then(|| "the search came to no end: give more time with --budget".to_owned())
 }
 
 /// Other programs had the CPUs of the tester.
@@ -162,6 +164,8 @@ const INVERTED: &str = "a higher load passed: other causes than the load made on
 /// Share of a CPU that others may take: more changes when frames leave.
 const TAKEN: f64 = 0.1;
 const STOLEN: f64 = 0.02;
+/// Share of the lower bound: a search that ends with bounds farther apart came to no end.
+const APART: f64 = 0.1;
 /// Share of the speed of a link at which it is full.
 const AT_SPEED: f64 = 0.99;
 /// Loads up to this many times the upper bound tell what happens at it.
@@ -261,6 +265,11 @@ mod tests {
         let open = GoalResult { end: GoalEnd::Budget, ..goal(1_000, None) };
         let limit = dut_limit(&[open], &[trial(1_000, 1_000, 0.0)], &idle(), None);
         assert_eq!((limit.who, limit.stamp), (Limiter::None, Stamp::Suspect));
+        let lost = [trial(1_000, 1_000, 0.0), trial(1_250, 1_250, 0.2)];
+        let wide = GoalResult { end: GoalEnd::Budget, ..goal(1_000, Some(1_250)) };
+        assert_eq!(dut_limit(&[wide], &lost, &idle(), None).stamp, Stamp::Suspect);
+        let near = GoalResult { upper: Some(rate(1_050)), ..wide };
+        assert_eq!(dut_limit(&[near], &lost, &idle(), None).stamp, Stamp::Valid);
     }
 
     #[test]

@@ -84,10 +84,10 @@ fn lost(outcome: &Outcome, received: &Received) -> u64 {
     outcome.sent.frames.saturating_sub(received.counts.unique())
 }
 
-/// What arrived, within the time from the first frame to the last that arrived.
+/// What arrived, within the time from the first frame that arrived to the last.
 fn arrived(outcome: &Outcome, received: &Received, layout: &FrameLayout) -> FrameRate {
     let frames = received.counts.unique();
-    let late = received.last.since(outcome.sent.last);
+    let late = received.last.since(outcome.sent.last).saturating_sub(received.first_delay);
     let span = outcome.sent.span + if frames > 0 { late } else { Duration::ZERO };
     FrameRate::new(frames, layout.sizes().bytes(frames), span)
 }

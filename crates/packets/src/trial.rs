@@ -13,7 +13,7 @@ use portable_atomic::AtomicU64;
 
 use crate::error::PacketError;
 use crate::flow_counter::{FlowCounter, FlowCounts};
-use crate::frame::{FrameLayout, nanos, units};
+use crate::frame::{FrameLayout, Label, nanos, units};
 use crate::port::Port;
 use crate::queue::QueueWatch;
 use crate::receiver::{BATCH, ReceiveWith, Receiver};
@@ -109,6 +109,8 @@ pub struct Received {
     pub waited: Duration,
     /// One-way times in nanoseconds; none: a program counted.
     pub latency: Option<Reading<8>>,
+    /// How long the first frame that arrived was on the way; zero: the frames were not timed.
+    pub first_delay: Duration,
     /// The time on the way at the begin, and what a queue that grew all through the trial added; none:
     /// the frames were not timed, or too few.
     pub lasting_delay: Option<Duration>,
@@ -391,7 +393,7 @@ fn receive(
 ) -> io::Result<Received> {
     let dropped_before = receiver.drops()?;
     let mut flows = vec![FlowCounter::new(); usize::from(layout.flows())];
-    let mut times = Times::new(plan.duration);
+    let mut times = Times::new(plan.duration, units(now()));
     let counts_only = receiver.counted().is_some();
     let used = ThreadTime::read();
     ends.is_ready.store(true, Release);
@@ -416,7 +418,8 @@ fn receive(
             continue;
         }
         let sent = ends.sent.load(Acquire);
-        let patience = if frames >= sent { Duration::ZERO } else { QUIET };
+        let quiet = if frames == 0 { QUIET_AT_FIRST } else { QUIET };
+        let patience = if frames >= sent { Duration::ZERO } else { quiet };
         if sent != UNKNOWN && time.since(last) >= patience {
             break;
         }
@@ -437,6 +440,7 @@ fn receive(
         cpu: used.ran,
         waited: used.waited,
         latency: (!counts_only).then(|| Reading::sum(std::iter::once(&times.all))),
+        first_delay: Duration::from_nanos(nanos(times.first.unwrap_or_default())),
         lasting_delay: times.queue.lasting(),
         drops: since(receiver.drops()?, &dropped_before),
     })
@@ -447,17 +451,28 @@ fn receive(
 struct Times {
     all: Histogram<8>,
     queue: QueueWatch,
+    /// That of the first frame, in the units of a payload.
+    first: Option<u32>,
     /// When the last frame arrived.
     last: Option<Timestamp>,
+    /// When the trial began, in the units of a payload.
+    begun: u32,
 }
 
 impl Times {
-    fn new(duration: Duration) -> Self {
-        Self { all: Histogram::default(), queue: QueueWatch::new(duration), last: None }
+    fn new(duration: Duration, begun: u32) -> Self {
+        let (all, queue) = (Histogram::default(), QueueWatch::new(duration));
+        Self { all, queue, first: None, last: None, begun }
+    }
+
+    /// Whether a frame was sent in this trial: one that was kept on the way may be of another.
+    const fn is_of_trial(&self, label: &Label) -> bool {
+        label.time.wrapping_sub(self.begun) < u32::MAX / 2
     }
 
     /// Adds that of a frame, and when it was sent, in the units of a payload.
     fn add(&mut self, sent: u32, took: u32) {
+        self.first.get_or_insert(took);
         self.all.add(nanos(took));
         self.queue.arrived(sent, took);
     }
@@ -477,7 +492,9 @@ fn read(
     let is_noted = receiver.notes_arrival();
     receiver.receive(|frame| {
         let read = units(*read.get_or_insert_with(now));
-        let Some(label) = layout.label(frame) else { return };
+        let Some(label) = layout.label(frame).filter(|label| times.is_of_trial(label)) else {
+            return;
+        };
         let Some(flow) = flows.get_mut(usize::from(label.flow)) else { return };
         flow.arrived(label.sequence);
         arrival = if is_noted { label.arrival } else { read };
@@ -511,4 +528,6 @@ const INTERRUPTION: Duration = Duration::from_millis(1);
 const FLUSH_PATIENCE: Duration = Duration::from_millis(500);
 /// Frames that are still on their way arrive within this after the last.
 const QUIET: Duration = Duration::from_millis(200);
+/// The first one arrives within this after the last was sent, over a satellite too.
+const QUIET_AT_FIRST: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(1);

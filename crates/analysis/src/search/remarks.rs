@@ -35,7 +35,8 @@ pub fn remarks(results: &[GoalResult], all: &[SearchTrial]) -> Vec<String> {
 /// An upper bound of which each trial was disturbed, and lost no more than that may explain.
 pub(crate) fn disturbance(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
     let upper = results.iter().find_map(|result| result.upper)?;
-    let mut trials = all.iter().filter(|trial| trial.intended == upper);
+    let mut trials = all.iter().filter(|trial| trial.intended == upper).peekable();
+    trials.peek()?;
     let is_doubtful = |trial: &SearchTrial| trial.disturbed && trial.lost_ratio < EXPLAINED;
     trials.all(is_doubtful).then(|| {
         format!("other load disturbed each trial at {upper}: that upper bound may be too low")

@@ -45,7 +45,9 @@ pub(super) struct Seen {
     pub(super) span: Duration,
     /// From the last frame that was sent to the last that arrived.
     delay: Duration,
-    /// The same without what an interruption left in a queue, if all frames arrived.
+    /// By how much more than the first frame that is.
+    late: Duration,
+    /// The delay without what an interruption left in a queue, if all frames arrived.
     lasting_delay: Duration,
     duplicates: u64,
     reordered: u64,
@@ -164,6 +166,7 @@ impl Seen {
             arrived_bytes: 0,
             span: Duration::ZERO,
             delay: Duration::ZERO,
+            late: Duration::ZERO,
             lasting_delay: Duration::ZERO,
             duplicates: 0,
             reordered: 0,
@@ -190,6 +193,7 @@ impl Seen {
         seen.dropped = received.drops.iter().map(|one| one.frames).sum();
         if seen.arrived > 0 {
             seen.delay = received.last.since(sent.last);
+            seen.late = seen.delay.saturating_sub(received.first_delay);
             let lasting = received.lasting_delay.filter(|_| seen.is_whole());
             seen.lasting_delay = lasting_delay(seen.delay, lasting, seen.span);
             seen.latency = received.latency.as_ref().map(packets::latency);
@@ -206,6 +210,7 @@ impl Seen {
             arrived_bytes: self.arrived_bytes + other.arrived_bytes,
             span: self.span.max(other.span),
             delay: self.delay.max(other.delay),
+            late: self.late.max(other.late),
             lasting_delay: self.lasting_delay.max(other.lasting_delay),
             duplicates: self.duplicates + other.duplicates,
             reordered: self.reordered + other.reordered,
@@ -232,7 +237,7 @@ impl Seen {
             purpose,
             intended,
             offered: self.offered(),
-            delivered: BitRate::average(self.arrived_bytes, self.span + self.delay),
+            delivered: BitRate::average(self.arrived_bytes, self.span + self.late),
             sustained: None,
             duration: self.span,
             took: self.took,
