@@ -225,6 +225,18 @@ struct Ends {
     is_ready: AtomicBool,
 }
 
+impl Ends {
+    /// How long to wait after the last of so many frames that arrived; none: some are still sent.
+    fn patience(&self, frames: u64) -> Option<Duration> {
+        Some(match self.sent.load(Acquire) {
+            UNKNOWN => return None,
+            sent if frames >= sent => Duration::ZERO,
+            _ if frames == 0 => QUIET_AT_FIRST,
+            _ => QUIET,
+        })
+    }
+}
+
 fn check_size(layout: &FrameLayout, port: &Port) -> Result<(), PacketError> {
     let size = layout.sizes().largest();
     let header = HEADER + if layout.addressing().vlan.is_some() { 4 } else { 0 };
@@ -417,10 +429,7 @@ fn receive(
             }
             continue;
         }
-        let sent = ends.sent.load(Acquire);
-        let quiet = if frames == 0 { QUIET_AT_FIRST } else { QUIET };
-        let patience = if frames >= sent { Duration::ZERO } else { quiet };
-        if sent != UNKNOWN && time.since(last) >= patience {
+        if ends.patience(frames).is_some_and(|patience| time.since(last) >= patience) {
             break;
         }
         if setup.shares_a_cpu() {
