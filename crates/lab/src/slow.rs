@@ -100,8 +100,8 @@ fn queue(cost: Duration) -> i32 {
 
 /// Time of work that waits: longer than a hypervisor keeps a CPU.
 const QUEUE: Duration = Duration::from_millis(30);
-/// What a frame of an Ethernet takes at most in the kernel, in bytes.
+/// Memory that the kernel counts for the longest frame of Ethernet, in bytes.
 const FRAME: i32 = 2304;
-/// Several hundred frames.
+/// Memory for several hundred frames, in bytes.
 const LEAST: i32 = 512 * 1024;
 const MOST: i32 = 16 * 1024 * 1024;

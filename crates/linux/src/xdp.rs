@@ -41,8 +41,8 @@ impl FrameTag {
     /// arrived: four, big-endian, in place of the length and checksum of UDP, by `CLOCK_MONOTONIC` in
     /// units of 16 ns, modulo 2^32.
     pub const ARRIVAL: usize = 4;
-    /// Of nanoseconds, so that they are such units.
-    const ARRIVAL_SHIFT: i32 = 4;
+    /// Bits by which nanoseconds are shifted to the right to be the units of times in frames, 16 ns.
+    pub const TIME_SHIFT: i32 = 4;
 
     /// A tag of these bits, without the highest.
     pub const fn new(bits: u32) -> Self {
@@ -93,7 +93,7 @@ impl XdpProgram {
         let mut action = vec![
             Instruction::copy(7, 4),
             Instruction::call(HELPER_CLOCK),
-            Instruction::shift_right(0, FrameTag::ARRIVAL_SHIFT),
+            Instruction::shift_right(0, FrameTag::TIME_SHIFT),
             Instruction::big_endian(0, 32),
             Instruction::put32(7, -8, 0),
             Instruction::load32(2, 6, XDP_MD_RX_QUEUE),

@@ -84,7 +84,7 @@ fn lost(outcome: &Outcome, received: &Received) -> u64 {
     outcome.sent.frames.saturating_sub(received.counts.unique())
 }
 
-/// What arrived, within the time from the first frame that arrived to the last.
+/// Frames and bytes that arrived, and the time from the first of them to the last.
 fn arrived(outcome: &Outcome, received: &Received, layout: &FrameLayout) -> FrameRate {
     let frames = received.counts.unique();
     let late = received.last.since(outcome.sent.last).saturating_sub(received.first_delay);

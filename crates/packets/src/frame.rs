@@ -328,12 +328,12 @@ impl FrameLayout {
 /// A time as in a payload.
 #[expect(clippy::cast_possible_truncation, reason = "times wrap around after 68 s")]
 pub(crate) const fn units(at: Timestamp) -> u32 {
-    (at.nanos() >> 4) as u32
+    (at.nanos() >> FrameTag::TIME_SHIFT) as u32
 }
 
 /// Nanoseconds of so many units.
 pub(crate) const fn nanos(units: u32) -> u64 {
-    (units as u64) << 4
+    (units as u64) << FrameTag::TIME_SHIFT
 }
 
 fn octets(address: IpAddr) -> [u8; 16] {

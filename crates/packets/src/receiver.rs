@@ -219,6 +219,7 @@ pub(crate) fn is_busy(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ResourceBusy
 }
 
+/// Time between two readings of a receiver that shares its CPU.
 const GATHER: Duration = Duration::from_micros(100);
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(30);

@@ -460,7 +460,7 @@ fn receive(
 struct Times {
     all: Histogram<8>,
     queue: QueueWatch,
-    /// That of the first frame, in the units of a payload.
+    /// Time that the first frame was on the way, in the units of a payload.
     first: Option<u32>,
     /// When the last frame arrived.
     last: Option<Timestamp>,
@@ -479,7 +479,7 @@ impl Times {
         label.time.wrapping_sub(self.begun) < u32::MAX / 2
     }
 
-    /// Adds that of a frame, and when it was sent, in the units of a payload.
+    /// Adds a frame: when it was sent, and how long it was on the way, in the units of a payload.
     fn add(&mut self, sent: u32, took: u32) {
         self.first.get_or_insert(took);
         self.all.add(nanos(took));
@@ -500,7 +500,7 @@ fn read(
     let mut arrival = 0;
     let is_noted = receiver.notes_arrival();
     receiver.receive(|frame| {
-        let read = units(*read.get_or_insert_with(now));
+        let read = *read.get_or_insert_with(|| units(now()));
         let Some(label) = layout.label(frame).filter(|label| times.is_of_trial(label)) else {
             return;
         };
@@ -510,9 +510,11 @@ fn read(
         times.add(label.time, arrival.wrapping_sub(label.time));
         frames += 1;
     })?;
-    if let Some(read) = read.filter(|_| frames > 0) {
-        let ago = nanos(units(read).wrapping_sub(arrival));
-        times.last = Some(Timestamp::from_nanos(read.nanos().saturating_sub(ago)));
+    if frames > 0 {
+        // Of several queues the last has frames that arrived after the first was read.
+        let time = now();
+        let ago = nanos(units(time).wrapping_sub(arrival));
+        times.last = Some(Timestamp::from_nanos(time.nanos().saturating_sub(ago)));
     }
     Ok(frames)
 }
@@ -532,11 +534,35 @@ const BLOCK: u64 = 1_000;
 const HEADER: usize = 18;
 /// The kernel wakes a thread late by up to this.
 const SPIN: Duration = Duration::from_micros(80);
-/// No send takes as long.
+/// A sender that is back later than this was interrupted: no call takes as long.
 const INTERRUPTION: Duration = Duration::from_millis(1);
 const FLUSH_PATIENCE: Duration = Duration::from_millis(500);
 /// Frames that are still on their way arrive within this after the last.
 const QUIET: Duration = Duration::from_millis(200);
-/// The first one arrives within this after the last was sent, over a satellite too.
+/// The first frame arrives within this after the last was sent, over a satellite too.
 const QUIET_AT_FIRST: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_of_an_earlier_trial_is_known_by_its_time() {
+        // The units wrap around.
+        let times = Times::new(Duration::from_secs(1), 5);
+        let label = |time| Label { flow: 0, sequence: 0, time, arrival: 0 };
+        assert!(times.is_of_trial(&label(5)) && times.is_of_trial(&label(1_000_000)));
+        assert!(!times.is_of_trial(&label(4)) && !times.is_of_trial(&label(u32::MAX - 1_000)));
+    }
+
+    #[test]
+    fn the_first_frame_may_be_late_and_the_others_soon_after_each_other() {
+        let after = |sent| {
+            let ends = Ends { sent: AtomicU64::new(sent), is_ready: AtomicBool::new(true) };
+            [0, 7, 10].map(|frames| ends.patience(frames))
+        };
+        assert_eq!(after(UNKNOWN), [None; 3]);
+        assert_eq!(after(10), [QUIET_AT_FIRST, QUIET, Duration::ZERO].map(Some));
+    }
+}

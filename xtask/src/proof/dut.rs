@@ -145,7 +145,8 @@ impl Bench<'_> {
             least / 1e3,
             most / 1e3
         );
-        let is_right = lower <= most && least <= upper;
+        let is_found = lower > 0.0 && least > 0.0;
+        let is_right = is_found && lower <= most && least <= upper;
         Ok(Outcome::show(format!("{name} beside a reference"), seen, is_right))
     }
 

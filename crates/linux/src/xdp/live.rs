@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::{HELPER_CLOCK, HELPER_REDIRECT, XDP_DROP, XDP_MD_DATA, XDP_MD_DATA_END};
+use super::{FrameTag, HELPER_CLOCK, HELPER_REDIRECT, XDP_DROP, XDP_MD_DATA, XDP_MD_DATA_END};
 use crate::bpf::{self, Instruction, Map};
 
 /// Which fields of a frame differ from the next one's, and how: sequence number and time of sending in
@@ -106,7 +106,8 @@ fn program(to: u32, length: usize, fields: &LiveFields, numbers: &Map) -> Vec<In
     ]);
     // The call has taken the register.
     program.extend(Instruction::value(1, numbers));
-    program.extend([Instruction::put64(1, 8, 8), Instruction::shift_right(8, 4)]);
+    program
+        .extend([Instruction::put64(1, 8, 8), Instruction::shift_right(8, FrameTag::TIME_SHIFT)]);
     if fields.flows > 1 {
         program.extend(flow(fields));
     } else {

@@ -38,7 +38,7 @@ fn frame(into: &mut [u8], tag: FrameTag, number: u8) -> usize {
 /// Now, as a program notes it.
 #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
 fn units() -> u32 {
-    (crate::clock::monotonic().as_nanos() >> 4) as u32
+    (crate::clock::monotonic().as_nanos() >> FrameTag::TIME_SHIFT) as u32
 }
 
 const SHAPE: SocketShape = SocketShape { send: 64, receive: 64, frame_bytes: 60 };
