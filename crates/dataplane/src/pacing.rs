@@ -123,6 +123,13 @@ impl Pacer {
         Self { batch: BurstSize::for_datagrams(&pacer.schedule), ..pacer }
     }
 
+    /// A pacer of frames of `length` bytes at `rate`, for a device whose queues are measured: as
+    /// [`Self::for_datagrams`], but frames go one by one wherever there is time for it.
+    pub fn for_frames(rate: BitRate, length: u64) -> Self {
+        let pacer = Self::new(rate, length, &DATAGRAMS);
+        Self { batch: BurstSize::for_frames(&pacer.schedule), ..pacer }
+    }
+
     /// A pacer of blocks of `block` bytes of a byte stream at `rate`. Congestion delays such blocks
     /// at times. So the pacer makes up for more lateness than with datagrams, at up to 120 % of the
     /// rate, like the kernel in congestion avoidance (`tcp_pacing_ca_ratio`,

@@ -358,7 +358,7 @@ fn flush(sender: &mut Sender, ended: Timestamp) -> io::Result<()> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of frames")]
 fn pacer(rate: f64, plan: &TrialPlan) -> Pacer {
     let bits = (rate * 8.0 * BLOCK as f64).round().max(1.0) as u64;
-    let pacer = Pacer::for_datagrams(BitRate::from_bits_per_second(bits), BLOCK);
+    let pacer = Pacer::for_frames(BitRate::from_bits_per_second(bits), BLOCK);
     let pacer = pacer.with_pacing(Pacing::Repay);
     if plan.frames.is_some() { pacer } else { pacer.centred() }
 }

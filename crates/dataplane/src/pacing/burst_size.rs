@@ -31,6 +31,15 @@ impl BurstSize {
         Self { least, grows: true, lateness: 0 }
     }
 
+    /// A number of frames that keeps the cost of a wake-up low; one where a wake-up costs a small part
+    /// of the time between two. The frames of a group wait for each other in a device.
+    pub(super) fn for_frames(schedule: &Schedule) -> Self {
+        match schedule.blocks_within(SHORT) {
+            0 => Self { least: 1, grows: true, lateness: 0 },
+            _ => Self::for_datagrams(schedule),
+        }
+    }
+
     /// Adapts to the lateness of a batch that was late because the worker woke late.
     pub(super) fn learn(&mut self, lateness: Duration) {
         self.lateness = if lateness > self.lateness() {
@@ -94,6 +103,16 @@ mod tests {
         assert!((6..=8).contains(&late(150)), "{}", late(150));
         // A millisecond of them is enough.
         assert_eq!(late(900), 17);
+    }
+
+    #[test]
+    fn frames_go_one_by_one_where_there_is_time() {
+        let frames = |megabits| {
+            let schedule = Schedule::new(BitRate::from_bits_per_second(megabits * 1_000_000), 1_450);
+            BurstSize::for_frames(&schedule).blocks(&schedule)
+        };
+        // Each 58, 46 and 4.8 microseconds.
+        assert_eq!([200, 250, 2_400].map(frames), [1, 4, 9]);
     }
 
     #[test]
