@@ -32,14 +32,14 @@ pub fn remarks(results: &[GoalResult], all: &[SearchTrial]) -> Vec<String> {
     remarks.into_iter().flatten().collect()
 }
 
-/// An upper bound of which each trial was disturbed, and lost no more than that may explain.
+/// An upper bound that failed in disturbed trials only, which lost no more than that may explain.
 pub(crate) fn disturbance(results: &[GoalResult], all: &[SearchTrial]) -> Option<String> {
-    let upper = results.iter().find_map(|result| result.upper)?;
-    let mut trials = all.iter().filter(|trial| trial.intended == upper).peekable();
-    trials.peek()?;
-    let is_doubtful = |trial: &SearchTrial| trial.disturbed && trial.lost_ratio < EXPLAINED;
-    trials.all(is_doubtful).then(|| {
-        format!("other load disturbed each trial at {upper}: that upper bound may be too low")
+    let (goal, upper) = results.iter().find_map(|result| Some((result.goal, result.upper?)))?;
+    let trials = Trials::new(all);
+    trials.is_doubtful(upper.bits_per_second(), &goal).then(|| {
+        format!(
+            "other load disturbed each trial that failed at {upper}: that upper bound may be too low"
+        )
     })
 }
 
@@ -108,8 +108,6 @@ fn bits(rate: BitRate) -> f64 {
     rate.bits_per_second() as f64
 }
 
-/// Largest share of the datagrams that is lost since a host had no CPU time.
-const EXPLAINED: f64 = 0.05;
 /// Share of the throughput.
 const COLLAPSED: f64 = 0.9;
 /// Of a load: less may be a CPU that was late once.

@@ -48,8 +48,13 @@ impl Step<'_> {
     /// it fail.
     fn doubted(&self, upper: u64) -> Option<NextTrial> {
         self.bounds.passes_above(upper)?;
-        let seconds = self.trials.at(upper).map(|trial| trial.duration).sum::<Duration>();
-        (seconds < self.goal.duration_sum * DOUBTED).then(|| trial(upper, self.full_length(upper)))
+        self.may_doubt(upper).then(|| trial(upper, self.full_length(upper)))
+    }
+
+    /// Whether a load was not tried for long enough yet to leave it at a doubt.
+    fn may_doubt(&self, load: u64) -> bool {
+        let tried = self.trials.at(load).map(|trial| trial.duration).sum::<Duration>();
+        tried < self.goal.duration_sum * DOUBTED
     }
 
     /// Whether full-length trials at the relevant lower bound, or at the lowest load, have too few
@@ -77,10 +82,13 @@ impl Step<'_> {
         upper as f64 <= lower as f64 * (1.0 + self.goal.width_ratio) || upper <= lower + 1
     }
 
-    /// A full-length trial at a bound that is not yet classified.
+    /// A full-length trial at a bound that is not yet classified, or that only disturbed trials show.
     fn verify(&self, lower: Option<u64>, upper: Option<u64>) -> Option<NextTrial> {
         let lower = lower.filter(|load| self.bounds.class(*load) != Class::Lower);
-        let upper = upper.filter(|load| self.bounds.class(*load) != Class::Upper);
+        let upper = upper.filter(|load| {
+            let is_doubtful = self.trials.is_doubtful(*load, self.goal) && self.may_doubt(*load);
+            is_doubtful || self.bounds.class(*load) != Class::Upper
+        });
         let load = lower.or(upper)?;
         Some(trial(load, self.full_length(load)))
     }
@@ -199,7 +207,8 @@ const GROWS_FROM: f64 = 4.0;
 const MORE_THAN_ENOUGH: f64 = 1.1;
 /// Full-length trials: one at the lower bound, two at the upper one.
 const FOR_TWO_BOUNDS: u32 = 3;
-/// Multiple of the goal duration sum for which an upper bound is tried that a higher load refutes.
+/// Multiple of the goal duration sum for which an upper bound is tried that a higher load or a
+/// disturbance makes doubtful.
 const DOUBTED: u32 = 2;
 /// Of the goal duration sum.
 const IN_VAIN: u32 = 4;

@@ -122,10 +122,16 @@ impl Point {
     }
 
     /// Whether the rate that arrived is the device's: it was an overload, or a queue grew, or kept the
-    /// sender from sending, by more than any CPU is late, which loss at any load does not do.
+    /// sender from sending, by more than any CPU is late, which loss at any load does not do. Other
+    /// work may keep a sender as well.
     pub(super) fn tells_the_rate(&self) -> bool {
         let is_kept_up = self.is_clear(self.queued) || self.is_clear(self.unoffered);
-        self.is_overload() || (is_kept_up && !self.is_disturbed)
+        self.loses(CLEAR) || (is_kept_up && !self.is_disturbed)
+    }
+
+    /// Whether a disturbance may explain all that it lacks.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.is_disturbed && self.lost < EXPLAINED
     }
 
     /// The rate that arrived in the end, or on average, in bit/s.
@@ -135,9 +141,13 @@ impl Point {
 
     /// Whether a share of its load at least was lost or queued, or as much was not offered.
     pub(super) fn lacks(&self, share: f64) -> bool {
-        let clear = |part: f64| if self.is_clear(part) { part } else { 0.0 };
-        let lost = 1.0 - (1.0 - self.lost.min(1.0)) / (1.0 + clear(self.queued));
-        lost >= share || clear(self.unoffered) >= share
+        self.loses(share) || (self.is_clear(self.unoffered) && self.unoffered >= share)
+    }
+
+    /// Whether a share of what was offered at least was lost or queued.
+    fn loses(&self, share: f64) -> bool {
+        let queued = if self.is_clear(self.queued) { self.queued } else { 0.0 };
+        1.0 - (1.0 - self.lost.min(1.0)) / (1.0 + queued) >= share
     }
 
     /// Whether a share of the trial is more than a CPU that is late once explains.
@@ -229,6 +239,12 @@ impl Trials {
         self.iter().filter(move |point| point.load == load)
     }
 
+    /// Whether a load failed, and a disturbance may be why each time.
+    pub(super) fn is_doubtful(&self, load: u64, goal: &SearchGoal) -> bool {
+        let mut failed = self.at(load).filter(|point| point.fails(goal)).peekable();
+        failed.peek().is_some() && failed.all(Point::is_doubtful)
+    }
+
     /// The loads that were tried, the lowest first.
     pub(super) fn loads(&self) -> Vec<u64> {
         let mut loads: Vec<_> = self.iter().map(|point| point.load).collect();
@@ -298,6 +314,8 @@ const SEGMENTS_OF_TCP: f64 = 2.0 * 1_448.0;
 const NOT_OFFERED: f64 = 0.001;
 /// Of what was offered: an overload loses, or queues, at least that.
 const CLEAR: f64 = 0.02;
+/// Largest share of the datagrams that is lost since a host had no CPU time.
+const EXPLAINED: f64 = 0.05;
 /// Disturbed trials that are repeated.
 const MOST_SPARED: usize = 8;
 const MOST_SPARED_OF_A_LOAD: usize = 2;

@@ -108,7 +108,8 @@ mod tests {
     #[test]
     fn frames_go_one_by_one_where_there_is_time() {
         let frames = |megabits| {
-            let schedule = Schedule::new(BitRate::from_bits_per_second(megabits * 1_000_000), 1_450);
+            let schedule =
+                Schedule::new(BitRate::from_bits_per_second(megabits * 1_000_000), 1_450);
             BurstSize::for_frames(&schedule).blocks(&schedule)
         };
         // Each 58, 46 and 4.8 microseconds.
