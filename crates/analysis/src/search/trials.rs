@@ -241,7 +241,8 @@ impl Trials {
 
     /// Whether a load failed, and a disturbance may be why each time.
     pub(super) fn is_doubtful(&self, load: u64, goal: &SearchGoal) -> bool {
-        let mut failed = self.at(load).filter(|point| point.fails(goal)).peekable();
+        let failed = self.all.iter().filter(|point| point.load == load && point.fails(goal));
+        let mut failed = failed.peekable();
         failed.peek().is_some() && failed.all(Point::is_doubtful)
     }
 

@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn frames_go_one_by_one_where_there_is_time() {
-        let frames = |megabits| {
+        let frames = |megabits: u64| {
             let schedule =
                 Schedule::new(BitRate::from_bits_per_second(megabits * 1_000_000), 1_450);
             BurstSize::for_frames(&schedule).blocks(&schedule)
