@@ -134,20 +134,23 @@ fn deaf(goals: &[GoalResult], trials: &[SearchTrial], tester: &Tester) -> Cause 
     })
 }
 
+/// The device, if a load failed that the tester sent.
 fn device(goals: &[GoalResult], trials: &[SearchTrial]) -> (Limiter, String) {
-    let Some(upper) = goals.iter().filter_map(|goal| goal.upper).min() else {
-        return (Limiter::None, "no load failed".to_owned());
+    let upper = goals.iter().filter_map(|goal| goal.upper).min();
+    // Before a search has an upper bound, only what no goal allows is a failure.
+    let allowed = goals.iter().map(|goal| goal.goal.loss_ratio).fold(0.0, f64::max);
+    let allowed = if upper.is_some() { 0.0 } else { allowed };
+    let failed = trials.iter().filter(|trial| trial.lost_ratio > allowed);
+    let failed = failed.filter(|trial| upper.is_none_or(|upper| trial.intended >= upper));
+    let what = match (failed.min_by_key(|trial| trial.intended), upper) {
+        (Some(slightest), _) => {
+            let sent = slightest.datagrams.unwrap_or(0);
+            let lost = sent as f64 * slightest.lost_ratio;
+            format!("at {} {lost:.0} of {sent} frames do not come out of it", slightest.intended)
+        }
+        (None, Some(_)) => "frames queue up in it".to_owned(),
+        (None, None) => return (Limiter::None, "no load failed".to_owned()),
     };
-    let above = trials.iter().filter(|trial| trial.intended >= upper && trial.lost_ratio > 0.0);
-    let slightest = above.min_by_key(|trial| trial.intended);
-    let what = slightest.map_or_else(
-        || "frames queue up in it".to_owned(),
-        |trial| {
-            let sent = trial.datagrams.unwrap_or(0);
-            let lost = sent as f64 * trial.lost_ratio;
-            format!("at {} {lost:.0} of {sent} frames do not come out of it", trial.intended)
-        },
-    );
     (Limiter::Device, format!("{what}, and the tester has no part in it"))
 }
 
@@ -263,9 +266,11 @@ mod tests {
     #[test]
     fn a_search_without_an_end_is_suspect() {
         let open = GoalResult { end: GoalEnd::Budget, ..goal(1_000, None) };
-        let limit = dut_limit(&[open], &[trial(1_000, 1_000, 0.0)], &idle(), None);
+        let limit = dut_limit(&[open.clone()], &[trial(1_000, 1_000, 0.0)], &idle(), None);
         assert_eq!((limit.who, limit.stamp), (Limiter::None, Stamp::Suspect));
         let lost = [trial(1_000, 1_000, 0.0), trial(1_250, 1_250, 0.2)];
+        let limit = dut_limit(&[open], &lost, &idle(), None);
+        assert_eq!((limit.who, limit.stamp), (Limiter::Device, Stamp::Suspect));
         let wide = GoalResult { end: GoalEnd::Budget, ..goal(1_000, Some(1_250)) };
         assert_eq!(dut_limit(&[wide], &lost, &idle(), None).stamp, Stamp::Suspect);
         let near = GoalResult { upper: Some(rate(1_050)), ..wide };
