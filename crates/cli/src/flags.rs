@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{Arg, ArgGroup, ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
+use clap::{
+    Arg, ArgGroup, ArgMatches, Args, CommandFactory, Error, FromArgMatches, Parser, Subcommand,
+};
 
 #[cfg(feature = "campaigns")]
 mod ab;
@@ -136,6 +138,13 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 
+    #[command(flatten)]
+    pub(crate) common: CommonFlags,
+}
+
+/// Options of all commands.
+#[derive(Debug, Args)]
+pub(crate) struct CommonFlags {
     /// When to use colours
     #[arg(
         long,
@@ -157,8 +166,15 @@ impl Arguments {
         if brief::is_wanted(arguments.iter().map(OsString::as_os_str)) {
             return Self::read_by(brief::shorten(command()), &arguments);
         }
-        let alone = typed_alone(&arguments).and_then(|only| Self::read_by(only, &arguments).ok());
+        let alone = typed_alone(&arguments).and_then(|only| Self::read_alone(only, &arguments));
         alone.map_or_else(|| Self::read_by(command(), &arguments), Ok)
+    }
+
+    /// The arguments of one command; none: there is something to be said.
+    fn read_alone(definition: clap::Command, arguments: &[OsString]) -> Option<Self> {
+        let (definition, _) = environment::settle(definition, arguments);
+        let matches = definition.try_get_matches_from(whole_line(arguments)).ok()?;
+        Self::from_matches(&matches).ok()
     }
 
     fn read_by(definition: clap::Command, arguments: &[OsString]) -> Result<Self, Error> {
@@ -166,16 +182,14 @@ impl Arguments {
         let chosen = environment::chosen(&definition, arguments).unwrap_or_default();
         definition = width::fit(definition);
         let place = Place { command: &chosen, definition: &definition, variables: &variables };
-        let name = OsString::from("linerate");
-        let line = std::iter::once(name).chain(arguments.iter().cloned());
-        let matches = definition.clone().try_get_matches_from(line);
+        let matches = definition.clone().try_get_matches_from(whole_line(arguments));
         matches
             .and_then(|matches| Self::from_matches(&matches))
             .map_err(|error| place.explain(error))
     }
 
     fn from_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let Self { command, color } = Self::from_arg_matches(matches)?;
+        let Self { command, common } = Self::from_arg_matches(matches)?;
         let settled = match (command, matches.subcommand()) {
             (Command::Test(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Test(Box::new(flags)))
@@ -207,8 +221,13 @@ impl Arguments {
             (command, _) => Ok(command),
         };
         let command = settled.map_err(|wrong| Error::raw(ErrorKind::ValueValidation, wrong))?;
-        Ok(Self { command, color })
+        Ok(Self { command, common })
     }
+}
+
+/// The command line with the name of the program.
+fn whole_line(arguments: &[OsString]) -> impl Iterator<Item = OsString> {
+    std::iter::once("linerate".into()).chain(arguments.iter().cloned())
 }
 
 /// The whole command line: options as they are declared, names that users of iperf3 type, and what
@@ -217,16 +236,26 @@ pub(crate) fn command() -> clap::Command {
     Arguments::command().mut_subcommands(complete)
 }
 
-/// The command line with the command that was typed, and with no other, since to set up the options
-/// of all takes milliseconds. None: none was typed.
+/// The command line with the command that was typed first, and with no other, since to set up the
+/// options of all takes milliseconds. None: no command was typed first.
 fn typed_alone(arguments: &[OsString]) -> Option<clap::Command> {
-    let all = Arguments::command();
-    let name = environment::chosen(&all, arguments)?;
-    let typed = all.find_subcommand(name)?.clone();
+    let name = arguments.first()?.to_str().filter(|name| !name.starts_with('-'))?;
+    let quick = QUICK.iter().find(|(quick, _)| *quick == name);
+    let typed = match quick {
+        Some((name, options)) => options(clap::Command::new(*name)),
+        None => Arguments::command().find_subcommand(name)?.clone(),
+    };
     let alone = clap::Command::new("linerate").version(env!("CARGO_PKG_VERSION"));
-    let alone = alone.propagate_version(true).args(all.get_arguments().cloned());
+    let alone = CommonFlags::augment_args(alone.propagate_version(true));
     Some(alone.subcommand(complete(typed)))
 }
+
+/// Commands whose start is part of a measurement, and their options.
+const QUICK: [(&str, fn(clap::Command) -> clap::Command); 3] = [
+    ("serve", ServeFlags::augment_args),
+    ("test", TestFlags::augment_args),
+    ("latency", LatencyFlags::augment_args),
+];
 
 fn complete(sub: clap::Command) -> clap::Command {
     if sub.get_name() == "iperf3" {

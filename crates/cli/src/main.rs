@@ -72,7 +72,7 @@ fn fail(error: RunError) -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    arguments.color.apply();
+    arguments.common.color.apply();
     match arguments.command {
         Command::Serve(flags) => commands::serve::run(&flags),
         Command::Probe(flags) => commands::probe::run(&flags),

@@ -60,12 +60,16 @@ pub(super) fn chosen(command: &Command, arguments: &[OsString]) -> Option<String
 
 /// The variables that are set, but for those that switch something off, which it is anyhow.
 fn variables(command: &Command, name: &str) -> Vec<Variable> {
+    let is_set = |arg: &Arg| arg.get_env().is_some_and(|name| std::env::var_os(name).is_some());
+    if !command.find_subcommand(name).is_some_and(|sub| sub.get_arguments().any(is_set)) {
+        return Vec::new();
+    }
     // What an option is called is known of a command that was built.
     let mut built = command.clone();
     built.build();
     let sub = built.find_subcommand(name);
     let options = sub.into_iter().flat_map(Command::get_arguments);
-    let is_set = |arg: &&Arg| {
+    let counts = |arg: &&Arg| {
         let value = arg.get_env().and_then(std::env::var_os);
         let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
         let is_on = |value: &OsStr| FalseyValueParser::new().parse_ref(command, None, value);
@@ -76,7 +80,7 @@ fn variables(command: &Command, name: &str) -> Vec<Variable> {
         name: arg.get_env().unwrap_or_default().to_string_lossy().into_owned(),
         option: arg.to_string(),
     };
-    options.filter(is_set).map(variable).collect()
+    options.filter(counts).map(variable).collect()
 }
 
 /// A command that reads no other variables than those of the options `kept`.
