@@ -10,7 +10,7 @@ use measurement::{RecordSet, json};
 
 /// The records of one run.
 pub(crate) fn pack(records: &RecordSet) -> io::Result<Vec<u8>> {
-    let mut out = ZlibEncoder::new(Vec::new(), Compression::default());
+    let mut out = ZlibEncoder::new(Vec::new(), Compression::fast());
     let mut buffered = io::BufWriter::new(&mut out);
     json::write_records(records, &mut buffered)?;
     buffered.flush()?;

@@ -3,7 +3,7 @@
 use std::fs::{self, DirBuilder};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -28,7 +28,8 @@ pub(crate) fn to_write(path: &Path) -> Result<Connection, StoreError> {
     let opened = Connection::open_with_flags(path, flags);
     let mut connection = opened.map_err(|error| StoreError::of(path, &error))?;
     refuse(path, &connection)?;
-    retried(|| prepare(&mut connection)).map_err(|error| StoreError::of(path, &error))?;
+    let log = fs::metadata(beside(path)).map_or(0, |log| log.len());
+    retried(|| prepare(&mut connection, log)).map_err(|error| StoreError::of(path, &error))?;
     Ok(connection)
 }
 
@@ -83,6 +84,13 @@ fn immutable(path: &Path) -> String {
     format!("file:{name}?immutable=1")
 }
 
+/// The log of what is not in the file yet (https://sqlite.org/walformat.html).
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
+}
+
 /// Says why a file cannot be used by this version.
 fn refuse(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
@@ -99,8 +107,8 @@ fn refuse(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// How the file is used (https://sqlite.org/pragma.html).
-fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+/// How the file is used (https://sqlite.org/pragma.html), with a log of so many bytes beside it.
+fn prepare(connection: &mut Connection, log: u64) -> rusqlite::Result<()> {
     connection.busy_timeout(PATIENCE)?;
     // Deleted runs give their room back. It has to be said before the first table.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
@@ -109,9 +117,9 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     // The file is consistent after a loss of power, too, though the last run may be missing then.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    // To move the log into the file at each end would wait for the disk. Each 1000 pages and each
-    // reader move it.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // To move the log into the file at each end would wait for the disk; to open a long log takes as long
+    // as some of that.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log < LONGEST_LOG)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     schema::migrate(connection, &STEPS)
@@ -136,6 +144,8 @@ fn retried<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Res
 const MAGIC: [u8; 16] = *b"SQLite format 3\0";
 /// To read, and SQLite's own files beside it may be made.
 const READ: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+/// Bytes of a log that is left at the end: some twenty runs.
+const LONGEST_LOG: u64 = 1 << 20;
 /// Another process writes a run within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);

@@ -228,3 +228,23 @@ fn nothing_kept_is_no_error_for_readers() {
 
 /// 2026-11-09T12:00:00Z in milliseconds since the Unix epoch.
 const NOON_OF_THE_9TH: u64 = 1_794_225_600_000;
+
+#[test]
+fn the_log_beside_the_file_stays_short_over_many_processes() {
+    let folder = folder("log");
+    let path = folder.join("history.db");
+    let records = run(1, "6.1");
+    let mut longest = 0;
+    for _ in 0..150 {
+        // As a process does that runs one test.
+        let mut store = Store::open(&path).expect("a store");
+        store.keep(&records, about("test")).expect("room");
+        drop(store);
+        longest =
+            longest.max(fs::metadata(folder.join("history.db-wal")).map_or(0, |log| log.len()));
+    }
+    assert!((100_000..2 << 20).contains(&longest), "{longest} bytes");
+    let store = Store::open_to_read(&path).expect("a store").expect("a file");
+    assert_eq!(found(&store, &Filter::default()).len(), 150);
+    fs::remove_dir_all(folder).expect("the folder is there");
+}
