@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_search_without_an_end_is_suspect() {
         let open = GoalResult { end: GoalEnd::Budget, ..goal(1_000, None) };
-        let limit = dut_limit(&[open.clone()], &[trial(1_000, 1_000, 0.0)], &idle(), None);
+        let limit = dut_limit(&[open], &[trial(1_000, 1_000, 0.0)], &idle(), None);
         assert_eq!((limit.who, limit.stamp), (Limiter::None, Stamp::Suspect));
         let lost = [trial(1_000, 1_000, 0.0), trial(1_250, 1_250, 0.2)];
         let limit = dut_limit(&[open], &lost, &idle(), None);

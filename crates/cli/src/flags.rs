@@ -242,7 +242,7 @@ fn typed_alone(arguments: &[OsString]) -> Option<clap::Command> {
     let name = arguments.first()?.to_str().filter(|name| !name.starts_with('-'))?;
     let quick = QUICK.iter().find(|(quick, _)| *quick == name);
     let typed = match quick {
-        Some((name, options)) => options(clap::Command::new(*name)),
+        Some((name, add_options)) => add_options(clap::Command::new(*name)),
         None => Arguments::command().find_subcommand(name)?.clone(),
     };
     let alone = clap::Command::new("linerate").version(env!("CARGO_PKG_VERSION"));
@@ -250,8 +250,11 @@ fn typed_alone(arguments: &[OsString]) -> Option<clap::Command> {
     Some(alone.subcommand(complete(typed)))
 }
 
+/// Adds options to a command.
+type AddOptions = fn(clap::Command) -> clap::Command;
+
 /// Commands whose start is part of a measurement, and their options.
-const QUICK: [(&str, fn(clap::Command) -> clap::Command); 3] = [
+const QUICK: [(&str, AddOptions); 3] = [
     ("serve", ServeFlags::augment_args),
     ("test", TestFlags::augment_args),
     ("latency", LatencyFlags::augment_args),
