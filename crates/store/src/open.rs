@@ -28,7 +28,7 @@ pub(crate) fn to_write(path: &Path) -> Result<Connection, StoreError> {
     let opened = Connection::open_with_flags(path, flags);
     let mut connection = opened.map_err(|error| StoreError::of(path, &error))?;
     refuse(path, &connection)?;
-    let log = fs::metadata(beside(path)).map_or(0, |log| log.len());
+    let log = fs::metadata(log_path(path)).map_or(0, |log| log.len());
     retried(|| prepare(&mut connection, log)).map_err(|error| StoreError::of(path, &error))?;
     Ok(connection)
 }
@@ -85,7 +85,7 @@ fn immutable(path: &Path) -> String {
 }
 
 /// The log of what is not in the file yet (https://sqlite.org/walformat.html).
-fn beside(path: &Path) -> PathBuf {
+fn log_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     name.into()
@@ -117,8 +117,8 @@ fn prepare(connection: &mut Connection, log: u64) -> rusqlite::Result<()> {
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     // The file is consistent after a loss of power, too, though the last run may be missing then.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    // To move the log into the file at each end would wait for the disk; to open a long log takes as long
-    // as some of that.
+    // To move the log into the file waits for the disk, and each process that opens the file reads the
+    // whole log: it is moved at the end of a run that found a long one.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log < LONGEST_LOG)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
