@@ -12,11 +12,14 @@ pub struct Bulk {
     /// Bytes that a sender leaves unsent in the socket (`TCP_NOTSENT_LOWAT`). None: as many as the
     /// send buffer holds.
     pub unsent: Option<u32>,
+    /// Whether a sender may let other threads have its CPU between calls (sched_yield(2)): a receiver
+    /// that waits for it then finds in the caches what was sent.
+    pub shares_cpu: bool,
 }
 
 impl Bulk {
     /// Calls of one block, and no marks.
     pub const fn of_blocks(block: usize) -> Self {
-        Self { call: block, unread: None, unsent: None }
+        Self { call: block, unread: None, unsent: None, shares_cpu: false }
     }
 }

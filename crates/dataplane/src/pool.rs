@@ -179,6 +179,7 @@ impl Pool {
             is_silent: sender,
             blocked: None,
             phase: Phase::Arriving,
+            shared_at: 0,
             start: Arc::clone(&self.start),
             done: Arc::clone(&self.done),
             times: Arc::clone(times),

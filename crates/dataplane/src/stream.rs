@@ -14,6 +14,8 @@ use crate::scratch::Scratch;
 pub enum Step {
     /// None: it can go on after the other streams of the worker have had their turn.
     Again,
+    /// None, but other threads of its CPU may run first: what it has sent is in the caches.
+    AgainAfterOthers,
     /// The descriptor of the stream becomes readable.
     Readable,
     /// The descriptor of the stream becomes readable, or the time is reached.

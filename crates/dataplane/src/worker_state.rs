@@ -8,6 +8,7 @@ use std::time::Duration;
 use measurement::Timestamp;
 use portable_atomic::AtomicU64;
 
+use crate::cpu_sharing::CpuSharing;
 use crate::scratch::{BufferPlan, Scratch};
 use crate::worker_statistics::WorkerStatistics;
 
@@ -18,6 +19,8 @@ pub(crate) struct WorkerState {
     pub(crate) streams: usize,
     /// The senders of this MPU are to stop.
     pub(crate) is_sending_over: bool,
+    /// Whether its senders let other threads run.
+    pub(crate) cpu_sharing: CpuSharing,
     /// The times when its first and its last stream started.
     pub(crate) started: Option<(Timestamp, Timestamp)>,
     /// The time that the MPU had spun at the last call of [`Self::note_spinning`].
@@ -38,6 +41,7 @@ impl WorkerState {
             scratch: Scratch::new(memory, mpu, statistics)?,
             streams: 0,
             is_sending_over: false,
+            cpu_sharing: CpuSharing::default(),
             started: None,
             spun: Duration::ZERO,
         })

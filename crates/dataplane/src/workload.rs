@@ -5,6 +5,7 @@
 //! ```
 
 use std::sync::Arc;
+use std::thread;
 
 use linux::epoll::Interest;
 use linux::event::EventFd;
@@ -25,6 +26,8 @@ pub(crate) struct StreamWorkload {
     /// It sends, and has not sent yet.
     pub(crate) is_silent: bool,
     pub(crate) phase: Phase,
+    /// Bytes that it had sent when others last might run.
+    pub(crate) shared_at: u64,
     /// The time since which its socket has had no room to send.
     pub(crate) blocked: Option<Timestamp>,
     /// The barrier of all streams and the host before the first byte.
@@ -108,6 +111,10 @@ impl StreamWorkload {
         }
         match step {
             Step::Again => Next::Yield,
+            Step::AgainAfterOthers => {
+                self.let_others_run(mpu);
+                Next::Yield
+            }
             Step::Readable | Step::Writable if self.is_halted_by_signal => {
                 match mpu.wait_for_signal() {
                     Ok(()) => Next::Yield,
@@ -124,6 +131,18 @@ impl StreamWorkload {
                 self.done.notify();
                 Next::Finished
             }
+        }
+    }
+
+    /// Lets the other threads of the CPU run, if that pays.
+    fn let_others_run(&mut self, mpu: &mut Mpu<'_, WorkerState>) {
+        let bytes = self.counters.bytes();
+        let sent = bytes - std::mem::replace(&mut self.shared_at, bytes);
+        let gone = timestamp(mpu.clock());
+        if mpu.module.cpu_sharing.sent(sent, gone) {
+            thread::yield_now();
+            let back = timestamp(mpu.clock());
+            mpu.module.cpu_sharing.was_away(gone, back);
         }
     }
 

@@ -9,7 +9,13 @@ use crate::blocks::{DEFAULT_BLOCK, hot};
 
 /// The length of the buffer, and how the streams of `plan` with blocks of `block` use it. Blocks of
 /// the default length are moved several in a call; a length that was chosen is that of each call.
-pub(crate) fn bulk(plan: &TestPlan, block: ByteSize, cache: Option<usize>) -> (usize, Bulk) {
+/// Several senders, and one whose worker `is_on_one_cpu`, let a receiver run on theirs.
+pub(crate) fn bulk(
+    plan: &TestPlan,
+    block: ByteSize,
+    cache: Option<usize>,
+    is_on_one_cpu: bool,
+) -> (usize, Bulk) {
     let length = usize::try_from(block.bytes()).unwrap_or(usize::MAX);
     if plan.transport != Transport::Tcp || plan.exchange.is_some() {
         return (length, Bulk::of_blocks(length));
@@ -17,14 +23,15 @@ pub(crate) fn bulk(plan: &TestPlan, block: ByteSize, cache: Option<usize>) -> (u
     let options = &plan.options;
     let streams = plan.streams_in_all();
     let is_autotuned = options.window.is_none();
-    let is_bulk = block == DEFAULT_BLOCK
-        && options.rate.is_none()
-        && options.socket_rate.is_none()
-        && !matches!(plan.end, End::Blocks(_));
-    let (buffer, call) = if is_bulk { (hot(cache), call(streams)) } else { (length, length) };
-    let unread = (is_autotuned && !sends_in_place(options)).then(|| unread(streams)).flatten();
+    let is_unpaced = options.rate.is_none() && options.socket_rate.is_none();
+    let is_bulk = block == DEFAULT_BLOCK && is_unpaced && !matches!(plan.end, End::Blocks(_));
+    let copies = !sends_in_place(options);
+    let shares_cpu = is_unpaced && copies && (streams > 1 || is_on_one_cpu);
+    let most = if shares_cpu { SHARED_CALL } else { MOST_CALL };
+    let (buffer, call) = if is_bulk { (hot(cache), call(streams, most)) } else { (length, length) };
+    let unread = (is_autotuned && copies).then(|| unread(streams)).flatten();
     let unsent = (is_autotuned && FEW_STREAMS.contains(&streams)).then_some(UNSENT);
-    (buffer.min(call), Bulk { call, unread, unsent })
+    (buffer.min(call), Bulk { call, unread, unsent, shares_cpu })
 }
 
 /// Whether the sender does not copy. It fills the window sooner than it is read, so that a receiver
@@ -38,8 +45,8 @@ fn sends_in_place(options: &StreamOptions) -> bool {
 }
 
 /// Large calls save system calls and wakes; of very many streams each is to have its turn.
-fn call(streams: u32) -> usize {
-    (ALL_CALLS / streams.max(1) as usize).clamp(LEAST_CALL, MOST_CALL)
+fn call(streams: u32, most: usize) -> usize {
+    (ALL_CALLS / streams.max(1) as usize).clamp(LEAST_CALL, most)
 }
 
 /// The mark of a receiver: a sixth of the largest receive buffer, so that the window stays open. What
@@ -53,6 +60,8 @@ fn unread(streams: u32) -> Option<u32> {
 /// Up to 256 streams have the largest call, from 1,024 on the least.
 const ALL_CALLS: usize = 256 << 20;
 const MOST_CALL: usize = 1 << 20;
+/// What is sent before receivers on the same CPU run: a quarter of a second-level cache of 2 MiB.
+const SHARED_CALL: usize = 512 << 10;
 const LEAST_CALL: usize = 256 << 10;
 const MOST_UNREAD: u32 = 1 << 20;
 const LEAST_UNREAD: u32 = 128 << 10;
@@ -72,7 +81,7 @@ mod tests {
         let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
         change(&mut draft);
         let plan = draft.check().expect("a plan");
-        bulk(&plan, ByteSize::from_bytes(block), Some(1 << 20))
+        bulk(&plan, ByteSize::from_bytes(block), Some(1 << 20), false)
     }
 
     #[test]
@@ -92,11 +101,25 @@ mod tests {
 
     #[test]
     fn many_streams_take_less_each() {
-        let calls = [1, 256, 512, 1_024, 10_000].map(|streams| call(streams) >> 10);
+        let calls = [1, 256, 512, 1_024, 10_000].map(|streams| call(streams, MOST_CALL) >> 10);
         assert_eq!(calls, [1024, 1024, 512, 256, 256]);
         assert_eq!(unread(2), None);
         let few = of(|draft| draft.streams = 4, DEFAULT_BLOCK.bytes()).1;
-        assert_eq!(few.unsent, Some(UNSENT));
+        assert_eq!((few.unsent, few.call), (Some(UNSENT), SHARED_CALL));
+    }
+
+    #[test]
+    fn senders_that_copy_as_fast_as_they_can_share_their_cpu() {
+        let shares = |change: fn(&mut PlanDraft)| of(change, DEFAULT_BLOCK.bytes()).1.shares_cpu;
+        assert!(shares(|draft| draft.streams = 2) && !shares(|_| ()));
+        assert!(!shares(|draft| (draft.streams, draft.options.zero_copy) = (2, true)));
+        let rate = |draft: &mut PlanDraft| {
+            draft.streams = 2;
+            draft.options.rate = Some(BitRate::from_bits_per_second(1 << 30));
+        };
+        assert!(!shares(rate));
+        let plan = PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan");
+        assert!(bulk(&plan, DEFAULT_BLOCK, None, true).1.shares_cpu);
     }
 
     #[test]

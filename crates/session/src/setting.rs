@@ -1,6 +1,7 @@
 //! Under which circumstances one end runs a test: what its host and its user decide, and not
 //! what the ends agreed on.
 
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +41,19 @@ pub(crate) struct Setting {
     pub(crate) sampled: Option<Interest>,
     /// From where the CPUs are sampled then; none: they are not.
     pub(crate) perf: Option<Arc<PerfAccess>>,
+}
+
+impl Setting {
+    /// The CPUs on which the workers run: those that were named, or any that the process may run on.
+    ///
+    /// # Errors
+    /// Those of sched_getaffinity(2).
+    pub(crate) fn cpus(&self) -> io::Result<Vec<usize>> {
+        if self.pinned.is_empty() {
+            return linux::host::allowed_cpus();
+        }
+        Ok(self.pinned.clone())
+    }
 }
 
 /// The port for connections that bear one request each.

@@ -519,11 +519,7 @@ fn pool(
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Pool, SessionError> {
     let pin = !setting.pinned.is_empty();
-    let cpus = if pin {
-        setting.pinned.clone()
-    } else {
-        linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?
-    };
+    let cpus = setting.cpus().map_err(SessionError::system("the list of CPUs"))?;
     let memory = factory.memory(&streams);
     let pool = Pool::prepare(streams, memory, &cpus, pin, is_wanted);
     pool.map_err(|error| match error.kind() {

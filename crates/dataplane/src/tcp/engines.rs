@@ -8,6 +8,7 @@ use std::sync::Arc;
 use measurement::Engine;
 
 use crate::budget::{Budget, Goal};
+use crate::bulk::Bulk;
 use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::shared_resources::SharedResources;
@@ -66,8 +67,9 @@ impl Outgoing {
         source: S,
         resources: &SharedResources,
     ) -> Box<dyn Stream> {
-        let call = resources.bulk().call as u64;
-        let sender = Sender::with_source(source, self.socket, call, self.counters);
+        let Bulk { call, shares_cpu, .. } = *resources.bulk();
+        let sender = Sender::with_source(source, self.socket, call as u64, self.counters)
+            .with_cpu_sharing(shares_cpu);
         Box::new(sender.with_bytes(self.budget).with_pacer(self.pacer))
     }
 }

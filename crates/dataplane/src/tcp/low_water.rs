@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use measurement::Timestamp;
 
+use crate::trial::Trial;
+
 /// The mark of one socket.
 #[derive(Debug)]
 pub(super) struct LowWater {
@@ -28,28 +30,13 @@ pub(super) struct LowWater {
     /// Since when bytes are counted.
     since: Timestamp,
     bytes: u64,
-    trial: MarkTrial,
-}
-
-/// How fast a stream was without a mark and with one, each for a while.
-#[derive(Debug, Default)]
-struct MarkTrial {
-    begun: Option<Timestamp>,
-    without: Moved,
-    with: Moved,
-}
-
-/// Bytes that moved within a time.
-#[derive(Debug, Default)]
-struct Moved {
-    bytes: u64,
-    span: Duration,
+    trial: Trial,
 }
 
 impl LowWater {
     pub(super) fn new(most: Option<u32>) -> Self {
         let since = Timestamp::default();
-        let trial = MarkTrial::default();
+        let trial = Trial::after(WARM_UP);
         Self { most, is_set: false, patience: None, since, bytes: 0, trial }
     }
 
@@ -81,31 +68,6 @@ impl LowWater {
         let is_set = linux::tcp::set_receive_low_water(socket, bytes).is_ok();
         self.most = self.most.filter(|_| is_set);
         is_set
-    }
-}
-
-impl MarkTrial {
-    /// Whether a mark is wanted at this time, as so many bytes have moved within a `span`.
-    fn wants(&mut self, is_set: bool, moved: u64, span: Duration, now: Timestamp) -> bool {
-        let age = now.since(*self.begun.get_or_insert(now));
-        let one = if is_set { &mut self.with } else { &mut self.without };
-        if (WARM_UP..WARM_UP + TURN * 2).contains(&age) {
-            one.bytes += moved;
-            one.span += span;
-        }
-        let is_known = age >= WARM_UP + TURN * 2;
-        if is_known {
-            // A stream that began too slowly for a mark has shown nothing.
-            self.with.span.is_zero() || self.with.rate() * FASTER >= self.without.rate()
-        } else {
-            age >= WARM_UP + TURN
-        }
-    }
-}
-
-impl Moved {
-    fn rate(&self) -> f64 {
-        self.bytes as f64 / self.span.as_secs_f64().max(1e-9)
     }
 }
 
@@ -141,10 +103,6 @@ const NEAR: Duration = Duration::from_micros(200);
 const PART: u32 = 16;
 /// The beginning of a stream, which is slow in any case.
 const WARM_UP: Duration = Duration::from_millis(20);
-/// With a mark, and without.
-const TURN: Duration = Duration::from_millis(40);
-/// By so much a stream has to be faster without a mark, which saves CPU time.
-const FASTER: f64 = 1.03;
 /// Less is not worth a wait.
 const LEAST: u32 = 128 << 10;
 
@@ -160,29 +118,6 @@ mod tests {
         assert_eq!(mark(256 << 10, Duration::from_micros(100), near, MOST), Some(MOST));
         assert_eq!(mark(256 << 10, Duration::from_millis(20), near, MOST), None);
         assert_eq!(mark(256 << 10, Duration::from_micros(100), near, 64 << 10), None);
-    }
-
-    #[test]
-    fn a_mark_is_kept_unless_the_stream_is_faster_without() {
-        let wants = |without: u64, with: u64| {
-            let mut trial = MarkTrial::default();
-            let (mut now, mut is_set) = (Timestamp::default(), false);
-            for _ in 0..200 {
-                let moved = if is_set { with } else { without };
-                is_set = trial.wants(is_set, moved, Duration::from_millis(1), now);
-                now = now.after(Duration::from_millis(1));
-            }
-            is_set
-        };
-        assert!(wants(1_000, 1_000) && wants(1_000, 1_300) && wants(1_010, 1_000));
-        assert!(!wants(1_100, 1_000));
-        let mut slow = MarkTrial::default();
-        let at = |millis| Timestamp::default().after(Duration::from_millis(millis));
-        assert!(
-            (0..200).fold(false, |_, age| {
-                slow.wants(false, 100, Duration::from_millis(1), at(age))
-            })
-        );
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub struct Sender<S = WriteSource> {
     rest: u64,
     bytes: Option<Arc<Budget>>,
     pacer: Option<Pacer>,
+    shares_cpu: bool,
     count: StreamCounters,
     published: Arc<Counters>,
 }
@@ -87,6 +88,7 @@ impl<S: Source> Sender<S> {
             rest: 0,
             bytes: None,
             pacer: None,
+            shares_cpu: false,
             count: StreamCounters::default(),
             published,
         }
@@ -104,6 +106,13 @@ impl<S: Source> Sender<S> {
     #[must_use]
     pub fn with_pacer(mut self, pacer: Option<Pacer>) -> Self {
         self.pacer = pacer;
+        self
+    }
+
+    /// Lets other threads have the CPU after each call ([`Step::AgainAfterOthers`]).
+    #[must_use]
+    pub const fn with_cpu_sharing(mut self, shares_cpu: bool) -> Self {
+        self.shares_cpu = shares_cpu;
         self
     }
 
@@ -179,6 +188,8 @@ impl<S: Source> Stream for Sender<S> {
                 // A short write means a full buffer, as good as EAGAIN (epoll(7)).
                 if sent < offered && self.source.ring().is_none() {
                     Step::Writable
+                } else if self.shares_cpu {
+                    Step::AgainAfterOthers
                 } else {
                     Step::Again
                 }

@@ -50,7 +50,8 @@ impl EngineFactory {
     /// The factory for the streams of `spec` at one end.
     pub(crate) fn new(spec: &RunSpec, amount: &Amount, setting: &Setting) -> Self {
         let plan = &spec.plan;
-        let (buffer, bulk) = bulk(plan, spec.block, second_level_cache());
+        let is_on_one_cpu = setting.cpus().is_ok_and(|cpus| cpus.len() == 1);
+        let (buffer, bulk) = bulk(plan, spec.block, second_level_cache(), is_on_one_cpu);
         let pattern = if plan.options.repeating_payload {
             PayloadPattern::Digits
         } else {
