@@ -57,7 +57,11 @@ fn both_ends(test: &Test) -> String {
     let Test { port, flags, .. } = test;
     let length = test.workload.length;
     let what = match test.workload.traffic {
-        Traffic::Exchange(_) => [option("-Q", length), option("-R", length)].join(" "),
+        Traffic::Exchange(exchange) => {
+            // Without it connections are reset, and not closed as others close them.
+            let way = if exchange == Exchange::Connect { "--time-wait" } else { "" };
+            [&option("-Q", length), &option("-R", length), way].join(" ")
+        }
         Traffic::Udp => option("-B", length),
         Traffic::Tcp => {
             let way = test.workload.direction.one_of(["", "-M", "-r -w"]);
