@@ -1,7 +1,8 @@
 //! Proof: tests that are held in every state, and clients that are killed, keep nobody out and
-//! leave nothing behind. The limits of the server are the defaults.
+//! leave nothing behind. The limits of the server are the defaults, with which it ends many of them,
+//! and then so high that it holds a thousand at once.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,17 +15,31 @@ use super::fixture::Fixture;
 use super::limits::Limit;
 use super::peers::{Counters, Crowd, sum};
 use super::script::{Dialect, Script, Session, Stage, Step};
-use super::server::{Capacity, LOCAL};
-use super::topology::Star;
+use super::server::{Capacity, LOCAL, PORT};
+use super::topology::{Host, Star};
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
-    let counts = if siege.short { SHORT } else { WHOLE };
-    let star = Star::new()?;
-    let mut fixture = Fixture::start(siege, "held", &star.server, Capacity::Default, &ALL[..3])?;
+    if siege.short {
+        return scene(siege, "held", Capacity::Default, &SHORT);
+    }
+    let usual = scene(siege, "held", Capacity::Default, &WHOLE)?;
+    let full = scene(siege, "held: a thousand at once", Capacity::Ample, &FULL)?;
+    Ok(if [usual, full].contains(&Verdict::Failed) { Verdict::Failed } else { Verdict::Passed })
+}
+
+fn scene(
+    siege: &Siege,
+    name: &'static str,
+    capacity: Capacity,
+    counts: &Counts,
+) -> anyhow::Result<Verdict> {
+    let mut star = Star::new()?;
+    let besiegers = besiegers(&mut star, capacity, counts.connections)?;
+    let mut fixture = Fixture::start(siege, name, &star.server, capacity, &ALL[..3])?;
     fixture.limits.note(&format!("before: {}", fixture.before.describe()));
-    hold(&mut fixture, &star, &counts)?;
+    hold(&mut fixture, &besiegers, counts)?;
     mix(&mut fixture, counts.mixed)?;
     kill(&fixture, counts.killed)?;
     fixture.close(RETURN)
@@ -33,44 +48,98 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
 /// How many there are.
 struct Counts {
     connections: usize,
+    /// After which one that was closed comes back.
+    pause: Duration,
+    /// Those that are open at once, at least: the server ends some, which come again.
+    held: Limit,
     starts: usize,
     mixed: usize,
     killed: usize,
 }
 
-const WHOLE: Counts = Counts { connections: 1_000, starts: 100, mixed: 300, killed: 200 };
-const SHORT: Counts = Counts { connections: 300, starts: 20, mixed: 16, killed: 12 };
+const WHOLE: Counts = Counts {
+    connections: 1_000,
+    pause: Duration::from_millis(500),
+    held: Limit::None,
+    starts: 100,
+    mixed: 300,
+    killed: 200,
+};
+const FULL: Counts = Counts {
+    connections: 2_000,
+    pause: Duration::from_secs(2),
+    held: Limit::AtLeast(1_000.0),
+    ..WHOLE
+};
+const SHORT: Counts = Counts { connections: 300, starts: 20, mixed: 16, killed: 12, ..WHOLE };
+
+/// A host from which tests are held.
+struct Besieger {
+    host: Host,
+    server: SocketAddr,
+    count: usize,
+    script: fn(usize) -> Script,
+}
+
+/// Who holds so many tests: the server's own host, or two of other networks, of which neither may
+/// have all that there is.
+fn besiegers(star: &mut Star, capacity: Capacity, count: usize) -> anyhow::Result<Vec<Besieger>> {
+    if capacity != Capacity::Ample {
+        return Ok(vec![Besieger {
+            host: star.server.clone(),
+            server: LOCAL,
+            count,
+            script: |slot| Script { from: Some(address(slot)), ..held(slot) },
+        }]);
+    }
+    let spoke = |_| {
+        let spoke = star.add()?;
+        let server = SocketAddr::new(spoke.server_address.into(), PORT);
+        Ok(Besieger { host: spoke.client, server, count: count / 2, script: held })
+    };
+    (0..2).map(spoke).collect()
+}
 
 /// Holds tests in every state; one that the server has ended comes again.
-fn hold(fixture: &mut Fixture, star: &Star, counts: &Counts) -> anyhow::Result<()> {
+fn hold(fixture: &mut Fixture, besiegers: &[Besieger], counts: &Counts) -> anyhow::Result<()> {
     let counters = STATES.map(|_| Counters::default());
-    let crowd = Crowd {
-        server: LOCAL,
-        count: counts.connections,
-        spacing: SPACING,
-        again: Some(PAUSE),
-        counters: &counters,
-    };
-    crowd.run_during(&star.server, held, || {
+    during(besiegers, counts.pause, &counters, &mut || {
         let deadline = Instant::now() + GATHERING;
         let begun = || sum(&counters, |counters| &counters.begun);
         while begun() < counts.connections as u64 && Instant::now() < deadline {
             thread::sleep(POLL_INTERVAL);
         }
         let open = sum(&counters, |counters| &counters.open);
-        fixture.limits.count("connections held", open, Limit::None);
+        fixture.limits.count("connections held", open, counts.held);
         fixture.limits.note(&format!("during: {}", fixture.server.footprint()?.describe()));
         fixture.try_starts(counts.starts)
     })
 }
 
-/// The script of one slot: states in turn, each in both dialects, from eight addresses.
+/// Does `work` while all of them hold their tests.
+fn during(
+    besiegers: &[Besieger],
+    pause: Duration,
+    counters: &[Counters],
+    work: &mut dyn FnMut() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let Some((one, others)) = besiegers.split_first() else { return work() };
+    let Besieger { server, count, .. } = *one;
+    let crowd = Crowd { server, count, spacing: SPACING, again: Some(pause), counters };
+    crowd.run_during(&one.host, one.script, || during(others, pause, counters, work))
+}
+
+/// The script of one slot: states in turn, each in both dialects.
 fn held(slot: usize) -> Script {
     let round = slot / STATES.len();
     let dialect = if round.is_multiple_of(2) { Dialect::Iperf3 } else { Dialect::Own };
-    let last = u8::try_from(round % ADDRESSES + 1).unwrap_or(1);
-    let from: IpAddr = Ipv4Addr::new(127, 0, 1, last).into();
-    Script { from: Some(from), ..Script::new(STATES[slot % STATES.len()](dialect)) }
+    Script::new(STATES[slot % STATES.len()](dialect))
+}
+
+/// The address of one slot: one of eight.
+fn address(slot: usize) -> IpAddr {
+    let last = u8::try_from(slot / STATES.len() % ADDRESSES + 1).unwrap_or(1);
+    Ipv4Addr::new(127, 0, 1, last).into()
 }
 
 /// The states in which a test can be held.
@@ -125,8 +194,6 @@ fn command(fixture: &Fixture, client: &Good) -> Command {
 const ADDRESSES: usize = 8;
 const AT_A_TIME: usize = 20;
 const SPACING: Duration = Duration::from_millis(3);
-/// After which one that was closed comes back.
-const PAUSE: Duration = Duration::from_millis(500);
 const GATHERING: Duration = Duration::from_secs(8);
 const UNDER_WAY: Duration = Duration::from_millis(700);
 const PATIENCE: Duration = Duration::from_secs(20);
