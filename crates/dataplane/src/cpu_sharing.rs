@@ -21,9 +21,10 @@ use crate::trial::Trial;
 pub(crate) struct CpuSharing {
     trial: Trial,
     is_shared: bool,
-    /// Bytes that were sent since the last decision, and its time.
+    /// Bytes that were sent since the last decision.
     sent: u64,
-    decided: Option<Timestamp>,
+    /// What the worker had moved by then, and its time.
+    decided: Option<(u64, Timestamp)>,
     /// Since when the worker has had the CPU.
     back: Timestamp,
     /// How often in a row the CPU was away for long.
@@ -35,7 +36,7 @@ pub(crate) struct CpuSharing {
 impl Default for CpuSharing {
     fn default() -> Self {
         Self {
-            trial: Trial::after(WARM_UP),
+            trial: Trial::after(WARM_UP).in_turns(TURNS),
             is_shared: true,
             sent: 0,
             decided: None,
@@ -47,17 +48,23 @@ impl Default for CpuSharing {
 }
 
 impl CpuSharing {
-    /// So many bytes were sent: whether others are to run now.
-    pub(crate) fn sent(&mut self, bytes: u64, now: Timestamp) -> bool {
+    /// So many bytes were sent, and the worker has sent and received `moved` in all: whether others
+    /// are to run now.
+    pub(crate) fn sent(&mut self, bytes: u64, moved: u64, now: Timestamp) -> bool {
         self.sent += bytes;
         if self.sent < TURN {
             return false;
         }
-        let sent = std::mem::take(&mut self.sent);
-        let Some(decided) = self.decided.replace(now) else { return true };
-        let wants = self.trial.wants(self.is_shared, sent, now.since(decided), now);
+        self.sent = 0;
+        let Some((before, decided)) = self.decided.replace((moved, now)) else { return true };
+        let wants = self.trial.wants(self.is_shared, moved - before, now.since(decided), now);
         self.is_shared = (wants || self.trial.is_to_come(now)) && now >= self.kept_until;
         self.is_shared
+    }
+
+    /// Bytes that a call sends at most: what is left for a receiver to find in the caches.
+    pub(crate) const fn most_sent(&self) -> usize {
+        if self.is_shared { CALL } else { usize::MAX }
     }
 
     /// Others had the CPU from `gone` to `back`.
@@ -72,8 +79,12 @@ impl CpuSharing {
     }
 }
 
-/// Bytes that are sent before others run: a part of a second-level cache.
+/// A quarter of a second-level cache of 2 MiB.
+const CALL: usize = 512 << 10;
+/// Bytes that are sent before others run: about a call.
 const TURN: u64 = 384 << 10;
+/// Where threads run changes every few tenths of a second.
+const TURNS: u32 = 4;
 /// The beginning, in which receivers try something themselves.
 const WARM_UP: Duration = Duration::from_millis(100);
 /// A receiver reads what was sent within less, unless its CPU is slow.
@@ -93,10 +104,11 @@ mod tests {
     /// it in the last half of that second.
     fn shares(kept: u64, shared: u64, away: u64) -> u64 {
         let mut sharing = CpuSharing::default();
-        let (mut now, mut is_shared, mut count) = (Timestamp::default(), true, 0);
+        let (mut now, mut is_shared, mut count, mut moved) = (Timestamp::default(), true, 0, 0);
         while now.nanos() < 1_000_000_000 {
             now = now.after(Duration::from_micros(if is_shared { shared } else { kept }));
-            is_shared = sharing.sent(TURN, now);
+            moved += TURN;
+            is_shared = sharing.sent(TURN, moved, now);
             if is_shared {
                 let back = now.after(Duration::from_micros(away));
                 sharing.was_away(now, back);
@@ -122,10 +134,11 @@ mod tests {
     fn a_thread_that_keeps_the_cpu_costs_three_slices() {
         assert!(shares(80, 40, 3_000) <= 3);
         let mut sharing = CpuSharing::default();
-        let mut now = Timestamp::from_nanos(1_000_000_000);
+        let (mut now, mut moved) = (Timestamp::from_nanos(1_000_000_000), 0);
         let mut share = |sharing: &mut CpuSharing, away| {
             now = now.after(Duration::from_micros(40));
-            let is_shared = sharing.sent(TURN, now);
+            moved += TURN;
+            let is_shared = sharing.sent(TURN, moved, now);
             if is_shared {
                 sharing.was_away(now, now.after(Duration::from_micros(away)));
                 now = now.after(Duration::from_micros(away));

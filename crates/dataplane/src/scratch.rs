@@ -56,6 +56,8 @@ pub struct Scratch {
     pub outgoing: SendBatch,
     /// The slots that UDP receivers read into. One of one byte in a TCP test.
     pub incoming: ReceiveBatch,
+    /// Bytes that a call of a TCP sender sends at most.
+    pub(crate) most_sent: usize,
     /// What this MPU notes of its streams.
     pub statistics: Arc<WorkerStatistics>,
 }
@@ -80,6 +82,7 @@ impl Scratch {
             outgoing: SendBatch::new(datagrams, length, &payload[..length]),
             incoming: ReceiveBatch::new(slots, slot),
             payload,
+            most_sent: usize::MAX,
             statistics,
         })
     }

@@ -1,5 +1,5 @@
 //! Whether a way of moving bytes pays on this host and path: for a while without it, for a while
-//! with it.
+//! with it, once or several times in turn.
 
 use std::time::Duration;
 
@@ -10,6 +10,8 @@ use measurement::Timestamp;
 pub(crate) struct Trial {
     /// The beginning that is not counted, which is slow in any case.
     warm_up: Duration,
+    /// How long it is without it, and then with it.
+    turn: Duration,
     begun: Option<Timestamp>,
     without: Moved,
     with: Moved,
@@ -25,7 +27,13 @@ struct Moved {
 impl Trial {
     /// A trial that begins so long after the first bytes.
     pub(crate) fn after(warm_up: Duration) -> Self {
-        Self { warm_up, begun: None, without: Moved::default(), with: Moved::default() }
+        let (without, with) = (Moved::default(), Moved::default());
+        Self { warm_up, turn: HALF, begun: None, without, with }
+    }
+
+    /// In so many turns of each kind, as long as before in all.
+    pub(crate) fn in_turns(self, turns: u32) -> Self {
+        Self { turn: HALF / turns, ..self }
     }
 
     /// Whether it is wanted at this time, as so many bytes have moved within a `span` with it or,
@@ -39,17 +47,14 @@ impl Trial {
     ) -> bool {
         let age = now.since(*self.begun.get_or_insert(now));
         let one = if is_set { &mut self.with } else { &mut self.without };
-        if (self.warm_up..self.warm_up + TURN * 2).contains(&age) {
+        let Some(tried) = age.checked_sub(self.warm_up) else { return false };
+        if tried < HALF * 2 {
             one.bytes += moved;
             one.span += span;
+            return tried.as_nanos() / self.turn.as_nanos() % 2 == 1;
         }
-        let is_known = age >= self.warm_up + TURN * 2;
-        if is_known {
-            // A stream that began too slowly for it has shown nothing.
-            self.with.span.is_zero() || self.with.rate() * FASTER >= self.without.rate()
-        } else {
-            age >= self.warm_up + TURN
-        }
+        // A stream that began too slowly for it has shown nothing.
+        self.with.span.is_zero() || self.with.rate() * FASTER >= self.without.rate()
     }
 
     /// Whether its first turn, without, is still to come.
@@ -65,7 +70,7 @@ impl Moved {
 }
 
 /// With it, and without.
-const TURN: Duration = Duration::from_millis(40);
+const HALF: Duration = Duration::from_millis(40);
 /// By so much it has to be faster without, since with it there is less work.
 const FASTER: f64 = 1.03;
 
@@ -89,6 +94,20 @@ mod tests {
         };
         assert!(wants(1_000, 1_000) && wants(1_000, 1_300) && wants(1_010, 1_000));
         assert!(!wants(1_100, 1_000));
+    }
+
+    #[test]
+    fn what_is_tried_in_turns_is_compared_under_the_same_conditions() {
+        // The path becomes three times as slow meanwhile.
+        let rate = |age: u64| if age < 60 { 3_000 } else { 1_000 };
+        let mut trial = Trial::after(WARM_UP).in_turns(4);
+        let mut is_set = false;
+        for age in 0..200 {
+            let moved = if is_set { rate(age) / 2 } else { rate(age) };
+            let now = Timestamp::default().after(Duration::from_millis(age));
+            is_set = trial.wants(is_set, moved, Duration::from_millis(1), now);
+        }
+        assert!(!is_set);
     }
 
     #[test]

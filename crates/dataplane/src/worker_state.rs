@@ -19,6 +19,8 @@ pub(crate) struct WorkerState {
     pub(crate) streams: usize,
     /// The senders of this MPU are to stop.
     pub(crate) is_sending_over: bool,
+    /// Bytes that its streams have sent and received.
+    pub(crate) moved: u64,
     /// Whether its senders let other threads run.
     pub(crate) cpu_sharing: CpuSharing,
     /// The times when its first and its last stream started.
@@ -41,6 +43,7 @@ impl WorkerState {
             scratch: Scratch::new(memory, mpu, statistics)?,
             streams: 0,
             is_sending_over: false,
+            moved: 0,
             cpu_sharing: CpuSharing::default(),
             started: None,
             spun: Duration::ZERO,

@@ -103,7 +103,9 @@ impl StreamWorkload {
         if let Some(since) = self.blocked.take() {
             self.counters.add_blocked(now.since(since));
         }
+        let before = self.counters.bytes();
         let step = self.engine.step(now, &mut mpu.module.scratch);
+        mpu.module.moved += self.counters.bytes().saturating_sub(before);
         self.blocked = (step == Step::Writable).then_some(now);
         if self.is_silent && self.counters.has_moved() {
             self.is_silent = false;
@@ -139,7 +141,10 @@ impl StreamWorkload {
         let bytes = self.counters.bytes();
         let sent = bytes - std::mem::replace(&mut self.shared_at, bytes);
         let gone = timestamp(mpu.clock());
-        if mpu.module.cpu_sharing.sent(sent, gone) {
+        let worker = &mut *mpu.module;
+        let is_due = worker.cpu_sharing.sent(sent, worker.moved, gone);
+        worker.scratch.most_sent = worker.cpu_sharing.most_sent();
+        if is_due {
             thread::yield_now();
             let back = timestamp(mpu.clock());
             mpu.module.cpu_sharing.was_away(gone, back);

@@ -26,9 +26,8 @@ pub(crate) fn bulk(
     let is_unpaced = options.rate.is_none() && options.socket_rate.is_none();
     let is_bulk = block == DEFAULT_BLOCK && is_unpaced && !matches!(plan.end, End::Blocks(_));
     let copies = !sends_in_place(options);
-    let shares_cpu = is_unpaced && copies && (streams > 1 || is_on_one_cpu);
-    let most = if shares_cpu { SHARED_CALL } else { MOST_CALL };
-    let (buffer, call) = if is_bulk { (hot(cache), call(streams, most)) } else { (length, length) };
+    let shares_cpu = is_unpaced && is_autotuned && copies && (streams > 1 || is_on_one_cpu);
+    let (buffer, call) = if is_bulk { (hot(cache), call(streams)) } else { (length, length) };
     let unread = (is_autotuned && copies).then(|| unread(streams)).flatten();
     let unsent = (is_autotuned && FEW_STREAMS.contains(&streams)).then_some(UNSENT);
     (buffer.min(call), Bulk { call, unread, unsent, shares_cpu })
@@ -45,8 +44,8 @@ fn sends_in_place(options: &StreamOptions) -> bool {
 }
 
 /// Large calls save system calls and wakes; of very many streams each is to have its turn.
-fn call(streams: u32, most: usize) -> usize {
-    (ALL_CALLS / streams.max(1) as usize).clamp(LEAST_CALL, most)
+fn call(streams: u32) -> usize {
+    (ALL_CALLS / streams.max(1) as usize).clamp(LEAST_CALL, MOST_CALL)
 }
 
 /// The mark of a receiver: a sixth of the largest receive buffer, so that the window stays open. What
@@ -60,8 +59,6 @@ fn unread(streams: u32) -> Option<u32> {
 /// Up to 256 streams have the largest call, from 1,024 on the least.
 const ALL_CALLS: usize = 256 << 20;
 const MOST_CALL: usize = 1 << 20;
-/// What is sent before receivers on the same CPU run: a quarter of a second-level cache of 2 MiB.
-const SHARED_CALL: usize = 512 << 10;
 const LEAST_CALL: usize = 256 << 10;
 const MOST_UNREAD: u32 = 1 << 20;
 const LEAST_UNREAD: u32 = 128 << 10;
@@ -101,11 +98,11 @@ mod tests {
 
     #[test]
     fn many_streams_take_less_each() {
-        let calls = [1, 256, 512, 1_024, 10_000].map(|streams| call(streams, MOST_CALL) >> 10);
+        let calls = [1, 256, 512, 1_024, 10_000].map(|streams| call(streams) >> 10);
         assert_eq!(calls, [1024, 1024, 512, 256, 256]);
         assert_eq!(unread(2), None);
         let few = of(|draft| draft.streams = 4, DEFAULT_BLOCK.bytes()).1;
-        assert_eq!((few.unsent, few.call), (Some(UNSENT), SHARED_CALL));
+        assert_eq!(few.unsent, Some(UNSENT));
     }
 
     #[test]
@@ -118,6 +115,11 @@ mod tests {
             draft.options.rate = Some(BitRate::from_bits_per_second(1 << 30));
         };
         assert!(!shares(rate));
+        let window = |draft: &mut PlanDraft| {
+            draft.streams = 2;
+            draft.options.window = Some(ByteSize::from_bytes(65_536));
+        };
+        assert!(!shares(window), "such a window is full before the CPU changes hands");
         let plan = PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan");
         assert!(bulk(&plan, DEFAULT_BLOCK, None, true).1.shares_cpu);
     }

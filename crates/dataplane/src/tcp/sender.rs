@@ -175,8 +175,8 @@ impl<S: Source> Stream for Sender<S> {
             }
         }
         // Little at first, so that all streams of a test begin at about the same time.
-        let most = if self.count.bytes == 0 { FIRST } else { u64::MAX };
-        let rest = usize::try_from(self.rest.min(most)).unwrap_or(usize::MAX);
+        let most = if self.count.bytes == 0 { FIRST } else { scratch.most_sent };
+        let rest = usize::try_from(self.rest).map_or(most, |rest| rest.min(most));
         let offered = match self.source.offer(rest, scratch) {
             Ok(0) => return self.finish(None),
             Ok(offered) => offered,
@@ -200,4 +200,4 @@ impl<S: Source> Stream for Sender<S> {
 }
 
 /// Bytes that each of thousands of streams can send within some ten milliseconds.
-const FIRST: u64 = 4096;
+const FIRST: usize = 4096;
