@@ -99,7 +99,7 @@ const KEPT: Duration = Duration::from_secs(5);
 mod tests {
     use super::*;
 
-    /// A worker that sends for a second, `ahead` microseconds for each turn while it keeps the CPU and
+    /// A worker that sends for a second, `kept` microseconds for each turn while it keeps the CPU and
     /// `shared` while it shares it, with others running for `away` microseconds: how often it shared
     /// it in the last half of that second.
     fn shares(kept: u64, shared: u64, away: u64) -> u64 {
