@@ -4,7 +4,7 @@
 use linerate_analysis::judge;
 use measurement::plan::PlanDraft;
 use measurement::record::{RecordSchema, Source};
-use measurement::{Direction, DirectionOutcome, RecordSet, TestRecord, Transport};
+use measurement::{ByteSize, Direction, DirectionOutcome, RecordSet, TestRecord, Transport};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
@@ -46,6 +46,20 @@ fn a_test_of_which_nothing_is_known_is_judged() {
 fn full() -> Vec<TestRecord> {
     let json = include_str!("../../report/tests/records/four-rows.json");
     serde_json::from_str::<RecordSet>(json).expect("records").records
+}
+
+#[test]
+fn a_block_of_any_length_is_judged() {
+    let fuzzed = include_str!("../../../fuzz/records/udp.json");
+    let fuzzed = serde_json::from_str::<TestRecord>(fuzzed).expect("a record");
+    for mut record in full().into_iter().chain([fuzzed]) {
+        for length in [0, u64::MAX / 2, u64::MAX] {
+            for stream in &mut record.streams {
+                stream.block = ByteSize::from_bytes(length);
+            }
+            judge(&record);
+        }
+    }
 }
 
 /// Takes one part out of a value: a member of an object or an element of a list, anywhere.

@@ -118,7 +118,8 @@ impl<'a> Traffic<'a> {
             Transport::Tcp => {
                 let again = outcome.retransmits.unwrap_or(0).saturating_mul(self.segment());
                 let all = sent.saturating_add(again);
-                let headers = (all / self.segment() + 1).saturating_mul(LONGEST_TCP_HEADERS);
+                let segments = (all / self.segment()).saturating_add(1);
+                let headers = segments.saturating_mul(LONGEST_TCP_HEADERS);
                 Ours { least: got.min(sent), most: all.saturating_add(headers) }
             }
             Transport::Udp => {
@@ -137,7 +138,8 @@ impl<'a> Traffic<'a> {
             return Ours::default();
         }
         let told = [counter::TCP_DSACK_OLD_SENT, counter::TCP_DSACK_OFO_SENT];
-        let segments: u64 = told.into_iter().filter_map(|each| host.growth(each)).sum();
+        let grown = told.into_iter().filter_map(|each| host.growth(each));
+        let segments = grown.fold(0, u64::saturating_add);
         Ours { least: 0, most: segments.saturating_mul(self.segment() + LONGEST_TCP_HEADERS) }
     }
 
@@ -150,10 +152,12 @@ impl<'a> Traffic<'a> {
         let length = self.block();
         let duplicate = outcome.datagrams.and_then(|all| all.duplicate).unwrap_or(0);
         let network = if self.is_version_6() { 40 } else { 20 };
-        let pieces = (length + UDP_HEADER).div_ceil(mtu.saturating_sub(network).max(1));
-        let frame = length + UDP_HEADER + pieces * (network + LONGEST_LINK_HEADERS);
-        let frame = frame.max(SHORTEST_FRAME);
-        let most = (sent / length + 1).saturating_add(duplicate).saturating_mul(frame);
+        let whole = length.saturating_add(UDP_HEADER);
+        let pieces = whole.div_ceil(mtu.saturating_sub(network).max(1));
+        let headers = pieces.saturating_mul(network + LONGEST_LINK_HEADERS);
+        let frame = whole.saturating_add(headers).max(SHORTEST_FRAME);
+        let count = (sent / length).saturating_add(1).saturating_add(duplicate);
+        let most = count.saturating_mul(frame);
         // Many in one piece may be counted with one header.
         let headers = if is_sent_in_pieces(self.record, outcome) {
             0
@@ -170,7 +174,8 @@ impl<'a> Traffic<'a> {
             return Ours::default();
         }
         let sent = outcome.offered.map_or(0, |sent| sent.bytes);
-        let most = (sent / self.segment() + 1).saturating_mul(LONGEST_TCP_HEADERS);
+        let segments = (sent / self.segment()).saturating_add(1);
+        let most = segments.saturating_mul(LONGEST_TCP_HEADERS);
         Ours { least: 0, most }
     }
 

@@ -100,7 +100,7 @@ fn in_bytes(
     let least = payload.saturating_sub(CONTROL.saturating_add(check));
     let block = block(ends);
     let is_told = packets > 0 && bytes > 0;
-    is_told.then(|| Known { least: least / block, most: payload / block + 1 })
+    is_told.then(|| Known { least: least / block, most: (payload / block).saturating_add(1) })
 }
 
 /// Datagrams in a packet that came into the IP layer of `host`, in the mean; none: not told.

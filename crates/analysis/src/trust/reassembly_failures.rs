@@ -32,7 +32,7 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
     let network =
         if stream.peer.is_some_and(|peer| peer.ip().to_canonical().is_ipv6()) { 40 } else { 20 };
     let length = stream.block.bytes();
-    let pieces = (length + UDP_HEADER).div_ceil(mtu.saturating_sub(network).max(1));
+    let pieces = length.saturating_add(UDP_HEADER).div_ceil(mtu.saturating_sub(network).max(1));
     let failed = FAILURES.iter().filter_map(|counter| host.growth(*counter));
     let failed = failed.fold(0, u64::saturating_add);
     (pieces > 1 && failed > 0).then(|| {

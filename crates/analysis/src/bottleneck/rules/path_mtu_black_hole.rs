@@ -99,7 +99,7 @@ fn datagrams(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     );
     let seen = format!("{} sent, {arrived}", counted(sent, "datagram"));
     let length = ByteSize::from_bytes(smaller(size).into());
-    let found = found(flow, certainty, size + HEADERS_OF_UDP, seen);
+    let found = found(flow, certainty, size.saturating_add(HEADERS_OF_UDP), seen);
     Some(found.remedy(remedy(&Setting::Length(length))))
 }
 
@@ -115,7 +115,7 @@ fn unheard_of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let seen =
         format!("neither a datagram nor the results of the server came{}", still_there(case));
     let length = ByteSize::from_bytes(smaller(size).into());
-    let found = found(flow, unreported(case), size + HEADERS_OF_UDP, seen);
+    let found = found(flow, unreported(case), size.saturating_add(HEADERS_OF_UDP), seen);
     Some(found.remedy(remedy(&Setting::Length(length))))
 }
 

@@ -39,7 +39,7 @@ fn fragments(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let elsewhere: u64 = elsewhere.map(|drop| drop.datagrams).sum();
     let lost = ledger.lost().saturating_sub(elsewhere);
     let (block, mtu) = sizes(case)?;
-    let pieces = (block + UDP_HEADER).div_ceil(mtu.saturating_sub(IP_HEADER).max(1));
+    let pieces = block.saturating_add(UDP_HEADER).div_ceil(mtu.saturating_sub(IP_HEADER).max(1));
     (pieces > 1 && share(lost, ledger.sent) > TOLERATED).then(|| {
         Found::limit(format!(
             "IP fragmentation: each datagram is {pieces} fragments, and one lost fragment loses all"
