@@ -42,7 +42,8 @@ fn spoil(part: &mut Value, how: usize) {
     if let Value::Array(list) = part {
         match how % 4 {
             0 => list.truncate(list.len() / 2),
-            1 => list.extend_from_within(..),
+            // Twice again and again would be a text that is large, and not one that is wrong.
+            1 => list.extend_from_within(..list.len().min(MOST_MORE)),
             2 => list.reverse(),
             _ => list.clear(),
         }
@@ -114,6 +115,8 @@ fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
+/// Elements by which a change lengthens a list at most.
+const MOST_MORE: usize = 1 << 12;
 const MOST_CHANGES: usize = 24;
 /// A zero of a list of lists takes much more as what it means.
 const PER_BYTE: usize = 512;
