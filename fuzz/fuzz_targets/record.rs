@@ -116,7 +116,7 @@ fn escaped(name: &str) -> String {
 }
 
 /// Elements by which a change lengthens a list at most.
-const MOST_MORE: usize = 1 << 12;
+const MOST_MORE: usize = 1 << 4;
 const MOST_CHANGES: usize = 24;
 /// A zero of a list of lists takes much more as what it means.
 const PER_BYTE: usize = 512;
