@@ -81,8 +81,8 @@ struct Besieger {
     script: fn(usize) -> Script,
 }
 
-/// Who holds so many tests: the server's own host, or two of other networks, of which neither may
-/// have all that there is.
+/// The hosts from which `count` tests are held: the server's own, or, if its capacity is ample, two
+/// of other networks, since the server gives no network all that it has.
 fn besiegers(star: &mut Star, capacity: Capacity, count: usize) -> anyhow::Result<Vec<Besieger>> {
     if capacity != Capacity::Ample {
         return Ok(vec![Besieger {

@@ -23,7 +23,7 @@ pub(crate) struct CpuSharing {
     is_shared: bool,
     /// Bytes that were sent since the last decision.
     sent: u64,
-    /// What the worker had moved by then, and its time.
+    /// Bytes that the worker had sent and received at the last decision, and when that was.
     decided: Option<(u64, Timestamp)>,
     /// Since when the worker has had the CPU.
     back: Timestamp,

@@ -26,7 +26,7 @@ pub(crate) struct StreamWorkload {
     /// It sends, and has not sent yet.
     pub(crate) is_silent: bool,
     pub(crate) phase: Phase,
-    /// Bytes that it had sent when others last might run.
+    /// Bytes that the stream had sent when it last offered its CPU to other threads.
     pub(crate) shared_at: u64,
     /// The time since which its socket has had no room to send.
     pub(crate) blocked: Option<Timestamp>,
