@@ -90,22 +90,24 @@ pub(crate) fn online(inventory: &Inventory) -> impl Iterator<Item = &Cpu> {
     inventory.cpus.iter().filter(|cpu| !cpu.offline)
 }
 
-/// How fast a core is against others of its host: its capacity, else its highest frequency.
-/// None: not every core tells it.
-pub(crate) fn speed(inventory: &Inventory, cpu: u32) -> Option<u64> {
-    let is_reported = online(inventory).all(|one| one.capacity.is_some());
-    let one = online(inventory).find(|one| one.number == cpu)?;
-    if is_reported {
-        return one.capacity.map(u64::from);
-    }
-    online(inventory).all(|one| one.max_khz.is_some()).then_some(one.max_khz?)
+/// How fast each core that runs is against others of its host: its capacity, else its highest
+/// frequency. Empty: not every core tells it.
+fn speeds(inventory: &Inventory) -> Vec<(u32, u64)> {
+    let told = |speed: fn(&Cpu) -> Option<u64>| {
+        online(inventory).map(|cpu| Some((cpu.number, speed(cpu)?))).collect::<Option<Vec<_>>>()
+    };
+    let capacities = told(|cpu| cpu.capacity.map(u64::from));
+    capacities.or_else(|| told(|cpu| cpu.max_khz)).unwrap_or_default()
+}
+
+/// Speed of the fastest core, in the unit of what cores tell.
+pub(crate) fn highest_speed(inventory: &Inventory) -> Option<u64> {
+    speeds(inventory).iter().map(|(_, speed)| *speed).max()
 }
 
 /// Cores that are as fast as the fastest, give or take what vendors call favoured cores.
 pub(crate) fn fastest(inventory: &Inventory) -> Vec<u32> {
-    let speeds =
-        online(inventory).filter_map(|cpu| Some((cpu.number, speed(inventory, cpu.number)?)));
-    let speeds: Vec<_> = speeds.collect();
+    let speeds = speeds(inventory);
     let most = speeds.iter().map(|(_, speed)| *speed).max().unwrap_or(0);
     let is_fast = |speed: u64| speed.saturating_mul(5) >= most.saturating_mul(4);
     speeds.into_iter().filter(|(_, speed)| is_fast(*speed)).map(|(cpu, _)| cpu).collect()

@@ -33,10 +33,9 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let inventory = &host.evidence.inventory;
-    let fast = cpu::fastest(inventory);
     let misplaced = case.misplaced(host);
     let first = misplaced.first()?;
-    let most = fast.iter().filter_map(|cpu| cpu::speed(inventory, *cpu)).max()?;
+    let most = cpu::highest_speed(inventory)?;
     let name = words::host(host.role());
     let text = format!("network IRQs go to slow cores on {name}");
     let loads = Load::each(host);
