@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use linux::limits;
+use measurement::host::MOST_HOSTS;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Pacing, StreamOptions, TestPlan, Transport};
 
@@ -45,6 +46,8 @@ fn check_contradictions(flags: &TestFlags) -> Result<(), UsageError> {
         "--pacing needs a rate: add -b RATE"
     } else if stream.pacing == Some(Pacing::Even) && flags.rows.tcp {
         "--pacing even is for datagrams: type --udp, or another --pacing"
+    } else if flags.rows.observe.len() > MOST_OBSERVED {
+        return Err(UsageError(format!("--observe takes {MOST_OBSERVED} hosts at most")));
     } else {
         return Ok(());
     };
@@ -116,3 +119,5 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
 
 const DEFAULT_TIME: Duration = Duration::from_secs(5);
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
+/// Beside both ends.
+const MOST_OBSERVED: usize = MOST_HOSTS - 2;

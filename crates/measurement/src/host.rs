@@ -15,6 +15,7 @@ pub use inventory::{
     Bus, Cache, Coalescing, ControlGroup, Cpu, Interface, Inventory, Irq, MOST_CPU, Measure,
     MemoryModule, Pause, Pipeline, Policer, Queueing, QueueingClass, Route, Steering,
 };
+pub use record::MOST_HOSTS;
 pub use series::Series;
 
 /// Evidence on one host of a test: inventory, and counters during the test.

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Order;
 use crate::delay_variation::DelayVariation;
@@ -283,6 +284,7 @@ pub struct Outcome {
     /// How the test ended.
     pub ending: Ending,
     /// Result of each direction; empty for an exchange of requests.
+    #[serde(deserialize_with = "one_or_both")]
     pub directions: Vec<DirectionOutcome>,
     /// Round-trip times of an exchange of requests.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -341,6 +343,19 @@ impl Outcome {
     }
 }
 
+/// Reads the results of the directions of one test.
+fn one_or_both<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<DirectionOutcome>, D::Error> {
+    let directions = Vec::<DirectionOutcome>::deserialize(deserializer)?;
+    if directions.len() > MOST_DIRECTIONS {
+        return Err(D::Error::custom("more directions than a test has"));
+    }
+    Ok(directions)
+}
+
+/// Directions of a test in both directions at once.
+const MOST_DIRECTIONS: usize = 2;
 /// With ten blocks each, one block more or less is a tenth, and the index as high as 0.99.
 const MEANINGFUL_BLOCKS: u64 = 10;
 

@@ -92,6 +92,13 @@ fn a_host_that_cannot_be_observed_is_named() {
 }
 
 #[test]
+fn more_hosts_than_a_record_holds_are_not_observed() {
+    let server = Server::start();
+    let finished = test(&server, &format!("--observe {}", vec!["127.0.0.1"; 63].join(",")));
+    finished.assert_refusal(2, &["--observe takes 62 hosts at most"]);
+}
+
+#[test]
 fn a_listener_that_says_nothing_is_an_error() {
     let finished = against(Some);
     finished.assert_refusal(1, &["no answer", "does an iperf3 or linerate run there?"]);

@@ -286,11 +286,6 @@ impl Expander {
 }
 
 impl Form {
-    /// Whether the names of the first host come before its own.
-    pub(crate) fn follows(&self) -> bool {
-        self.after_first_host
-    }
-
     /// The names of this profile alone.
     pub(crate) fn names(&self) -> &[String] {
         &self.names

@@ -198,6 +198,8 @@ const LONGEST_REASON: usize = 300;
 
 #[cfg(test)]
 mod tests {
+    use measurement::host::{HostEvidence, MOST_HOSTS};
+
     use super::*;
 
     #[test]
@@ -231,6 +233,27 @@ mod tests {
         let text = include_bytes!("../../tests/records/four-rows.json");
         let records = read_from(&text[..]).expect("records");
         assert!(records == read(text).expect("records") && records.records.len() == 4);
+    }
+
+    #[test]
+    fn a_record_of_more_than_a_test_has_is_refused() {
+        let text = include_str!("../../tests/records/four-rows.json");
+        let set: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        let host = serde_json::to_value(HostEvidence::default()).expect("JSON");
+        let direction = set["records"][0]["outcome"]["directions"][0].clone();
+        for (list, one, most) in
+            [("/outcome/directions", direction, 2), ("/hosts", host, MOST_HOSTS)]
+        {
+            let with = |count| {
+                let mut record = set["records"][0].clone();
+                record["hosts"] = serde_json::json!([]);
+                *record.pointer_mut(list).expect("a list") = vec![one.clone(); count].into();
+                read(record.to_string().as_bytes())
+            };
+            assert!(with(most).is_ok(), "{most} of {list}");
+            let error = with(most + 1).expect_err("one more").to_string();
+            assert!(error.contains("than a test has"), "{error}");
+        }
     }
 
     #[test]
