@@ -26,8 +26,13 @@ pub(crate) fn run(tests: &[Test]) -> ExitCode {
         }
         access => {
             println!("access: {access:?}");
-            let failures = selected.filter(|test| !passes(test)).count();
-            if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            let (passed, failed): (Vec<&Test>, Vec<_>) = selected.partition(|test| passes(test));
+            let (verdict, code) = match failed.len() {
+                0 => ("ok", ExitCode::SUCCESS),
+                _ => ("FAILED", ExitCode::FAILURE),
+            };
+            println!("test result: {verdict}. {} passed; {} failed", passed.len(), failed.len());
+            code
         }
     }
 }

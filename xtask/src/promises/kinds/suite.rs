@@ -7,6 +7,8 @@ pub(super) fn task(span: &str) -> Option<Task> {
     let package =
         if folder == "cli" { "linerate".to_owned() } else { format!("linerate-{folder}") };
     let mut words = vec!["test".to_owned(), "--package".to_owned(), package];
+    let features = FEATURES.iter().filter(|(of, _)| *of == folder);
+    words.extend(features.flat_map(|(_, name)| ["--features".to_owned(), (*name).to_owned()]));
     words.extend(target(folder, path.strip_suffix(".rs").unwrap_or(path)));
     Some(Task {
         name: span.to_owned(),
@@ -49,6 +51,9 @@ fn passed(course: &Course) -> Found {
     }
 }
 
+/// Features without which some tests of a crate are not built.
+const FEATURES: [(&str, &str); 2] = [("mars", "tasks"), ("report", "html")];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,7 +64,7 @@ mod tests {
         assert_eq!(line("crates/host/tests"), "test --package linerate-host --tests");
         assert_eq!(
             line("crates/report/tests/screen.rs"),
-            "test --package linerate-report --test screen"
+            "test --package linerate-report --features html --test screen"
         );
         let dropin = "test --package linerate --test dropin -- packets::";
         assert_eq!(line("crates/cli/tests/dropin/packets.rs"), dropin);
