@@ -44,7 +44,7 @@ pub use exchange::{
 pub use histogram::{Histogram, Reading};
 pub use pacing::{Batch, EndedBatch, Pacer, PacingStatistics, pacing_report};
 pub use payload::PayloadPattern;
-pub use pool::{OpenStream, Pool, RuntimeStatistics};
+pub use pool::{OpenStream, Pool, RuntimeStatistics, Spread};
 pub use scratch::{BufferKind, BufferPlan, Scratch, segments};
 pub use shared_resources::{SharedResources, preopen_devices};
 pub use stream::{Step, Stream};

@@ -10,6 +10,8 @@
 //!                  streams, ends the sending
 //! ```
 
+mod spread;
+
 use std::io;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::{Arc, OnceLock};
@@ -31,6 +33,8 @@ use crate::stream::Stream;
 use crate::worker_state::{WorkerState, WorkerTimes};
 use crate::worker_statistics::WorkerStatistics;
 use crate::workload::{Phase, StreamWorkload};
+
+pub use spread::Spread;
 
 /// A stream of a test that is connected and ready to start, with its counters.
 pub struct OpenStream {
@@ -67,6 +71,7 @@ pub struct Pool {
 struct StreamEntry {
     id: u32,
     sender: bool,
+    mpu: usize,
     /// As in [`StreamWorkload`].
     is_halted_by_signal: bool,
     counters: Arc<Counters>,
@@ -78,11 +83,13 @@ struct WorkerControl {
     reporter: Handle<Reporter>,
     spare: Arc<Queue<Report>>,
     times: Arc<WorkerTimes>,
+    /// The indices of the streams of the MPU.
+    streams: Vec<usize>,
 }
 
 impl Pool {
     /// Starts one worker thread (MPU) per CPU of `cpus`, but no more than there are streams, and
-    /// distributes the streams round robin. They wait for [`Self::start`]. With `pin` MPU `n` is
+    /// distributes the streams by `spread`. They wait for [`Self::start`]. With `pin` MPU `n` is
     /// bound to the `n`th CPU. `is_wanted` is polled until all streams are ready.
     ///
     /// # Errors
@@ -97,6 +104,7 @@ impl Pool {
         memory: BufferPlan,
         cpus: &[usize],
         pin: bool,
+        spread: Spread,
         is_wanted: &mut dyn FnMut() -> bool,
     ) -> io::Result<Self> {
         let mpus = cpus.len().min(streams.len()).max(1);
@@ -107,7 +115,7 @@ impl Pool {
         let builder = if pin { builder.pin(cpus) } else { builder };
         let parties = u32::try_from(streams.len() + 1).unwrap_or(u32::MAX);
         let mut pool = Self::without_streams(builder.start()?, statistics, parties)?;
-        pool.add_streams(streams);
+        pool.add_streams(streams, spread);
         pool.wait_for_arrival(parties - 1, is_wanted)
     }
 
@@ -136,11 +144,12 @@ impl Pool {
     }
 
     /// Places the streams, and then the control workloads, on the MPUs.
-    fn add_streams(&mut self, streams: Vec<OpenStream>) {
+    fn add_streams(&mut self, streams: Vec<OpenStream>, spread: Spread) {
         let mpus = self.context.mpus();
         let times: Vec<Arc<WorkerTimes>> = (0..mpus).map(|_| Arc::default()).collect();
-        for (index, stream) in streams.into_iter().enumerate() {
-            self.add_stream(stream, index % mpus, &times[index % mpus]);
+        let senders: Vec<_> = streams.iter().map(|stream| stream.sender).collect();
+        for (stream, mpu) in streams.into_iter().zip(spread.places(&senders, mpus)) {
+            self.add_stream(stream, mpu, &times[mpu]);
         }
         for (mpu, times) in times.into_iter().enumerate() {
             self.add_control(mpu, times);
@@ -187,13 +196,15 @@ impl Pool {
         let mut workload = self.context.add(workload);
         workload.schedule_at(BULK, Placement::Mpu(mpu));
         self.workloads.push(workload);
-        self.streams.push(StreamEntry { id, sender, is_halted_by_signal, counters });
+        self.streams.push(StreamEntry { id, sender, mpu, is_halted_by_signal, counters });
     }
 
     /// Places the control workloads of an MPU whose streams are placed already.
     fn add_control(&mut self, mpu: usize, times: Arc<WorkerTimes>) {
-        let own = self.streams.iter().skip(mpu).step_by(self.context.mpus());
-        let counters: Vec<_> = own.map(|stream| Arc::clone(&stream.counters)).collect();
+        let all = self.streams.iter().enumerate();
+        let own: Vec<_> = all.filter(|(_, one)| one.mpu == mpu).map(|(index, _)| index).collect();
+        let counter = |index: &usize| Arc::clone(&self.streams[*index].counters);
+        let counters: Vec<_> = own.iter().map(counter).collect();
         let spare = Arc::new(Queue::new(&self.context, SPARE_REPORTS));
         for _ in 0..SPARE_REPORTS {
             let room = Vec::with_capacity(counters.len());
@@ -206,7 +217,7 @@ impl Pool {
         let (mut stopper, mut reporter) = (self.context.add(stopper), self.context.add(reporter));
         stopper.schedule_at(CONTROL, Placement::Mpu(mpu));
         reporter.schedule_at(CONTROL, Placement::Mpu(mpu));
-        self.controls.push(WorkerControl { stopper, reporter, spare, times });
+        self.controls.push(WorkerControl { stopper, reporter, spare, times, streams: own });
     }
 
     /// Starts all streams at once.
@@ -301,8 +312,8 @@ impl Pool {
             let left = deadline.since(mars::Time::now());
             let Some(report) = self.reports.queue.pop_on_host(Some(left)) else { break };
             if report.number == number {
-                let share = sample.iter_mut().skip(report.mpu).step_by(self.controls.len());
-                share.zip(&report.counters).for_each(|(one, counters)| one.1 = *counters);
+                let own = &self.controls[report.mpu].streams;
+                own.iter().zip(&report.counters).for_each(|(index, now)| sample[*index].1 = *now);
                 missing[report.mpu] = false;
             }
             // The queue of spare reports has room for all reports of its MPU.
@@ -311,8 +322,9 @@ impl Pool {
         }
         for (mpu, _) in missing.iter().enumerate().filter(|(_, missing)| **missing) {
             self.late_reports.fetch_add(1, Release);
-            let share = sample.iter_mut().zip(&self.streams).skip(mpu).step_by(missing.len());
-            share.for_each(|(one, stream)| one.1 = stream.counters.read());
+            for index in &self.controls[mpu].streams {
+                sample[*index].1 = self.streams[*index].counters.read();
+            }
         }
         sample
     }
@@ -340,7 +352,7 @@ impl Pool {
     /// The number, from 0, of the MPU (worker thread) that runs the stream at `index` of the list
     /// given to [`Self::prepare`].
     pub fn mpu_of(&self, index: usize) -> usize {
-        index % self.context.mpus()
+        self.streams[index].mpu
     }
 
     /// How busy the worker threads were since the streams started, and how close together they
@@ -447,10 +459,13 @@ mod tests {
             pattern: PayloadPattern::Digits,
             pages: None,
         };
-        let refusal = Pool::prepare(Vec::new(), memory, &[1 << 20], true, &mut || true).err();
+        let refusal =
+            Pool::prepare(Vec::new(), memory, &[1 << 20], true, Spread::InTurn, &mut || true).err();
         assert_eq!(refusal.expect("no such CPU").kind(), io::ErrorKind::InvalidInput);
         let own = linux::host::allowed_cpus().expect("an affinity");
-        assert!(Pool::prepare(Vec::new(), memory, &own, true, &mut || true).is_ok());
+        assert!(
+            Pool::prepare(Vec::new(), memory, &own, true, Spread::InTurn, &mut || true).is_ok()
+        );
     }
 
     /// A stream that takes long to get ready.
@@ -488,9 +503,12 @@ mod tests {
             asked += 1;
             asked < 3
         };
-        let refusal = Pool::prepare(vec![late()], memory, &[0], false, &mut is_wanted).err();
+        let refusal =
+            Pool::prepare(vec![late()], memory, &[0], false, Spread::InTurn, &mut is_wanted).err();
         assert_eq!(refusal.expect("not wanted").kind(), io::ErrorKind::Interrupted);
         assert_eq!(asked, 3);
-        assert!(Pool::prepare(vec![late()], memory, &[0], false, &mut || true).is_ok());
+        assert!(
+            Pool::prepare(vec![late()], memory, &[0], false, Spread::InTurn, &mut || true).is_ok()
+        );
     }
 }

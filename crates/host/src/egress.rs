@@ -19,11 +19,21 @@ pub fn interfaces_with_links() -> Vec<String> {
     links.into_iter().filter(carries).map(|link| link.name).collect()
 }
 
+/// Whether packets to `peer` leave by loopback or by a pair of virtual Ethernet devices (veth(4)), so
+/// that `peer` most likely is on this kernel; false: the kernel does not answer, too.
+pub fn leaves_by_memory(peer: IpAddr) -> bool {
+    let is_memory = |link: LinkEntry| link.is_loopback() || link.kind.as_deref() == Some("veth");
+    egress(peer).is_some_and(is_memory)
+}
+
 fn name_of_egress(peer: IpAddr) -> Option<String> {
+    egress(peer).map(|link| link.name)
+}
+
+fn egress(peer: IpAddr) -> Option<LinkEntry> {
     let mut route = RouteSocket::open().ok()?;
     let index = route.output_interface(peer).ok()?;
-    let links = route.links().ok()?;
-    links.into_iter().find(|link| link.index == index).map(|link| link.name)
+    route.links().ok()?.into_iter().find(|link| link.index == index)
 }
 
 #[cfg(test)]
@@ -33,5 +43,6 @@ mod tests {
     #[test]
     fn what_goes_to_this_host_itself_goes_by_loopback() {
         assert_eq!(interfaces_towards([127, 0, 0, 1].into()), ["lo"]);
+        assert!(leaves_by_memory([127, 0, 0, 1].into()));
     }
 }

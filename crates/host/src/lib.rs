@@ -21,7 +21,7 @@ mod tree;
 pub mod tuning;
 mod watch;
 
-pub use egress::{interfaces_towards, interfaces_with_links};
+pub use egress::{interfaces_towards, interfaces_with_links, leaves_by_memory};
 pub use peer_evidence::{limit_size, limit_to_test};
 pub use profile::PerfAccess;
 pub use reading::Reading;

@@ -37,6 +37,7 @@ mod setting;
 mod socket_options;
 mod sockets;
 mod spec;
+mod spread;
 mod trial;
 pub mod tuning;
 

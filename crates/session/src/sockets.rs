@@ -128,7 +128,11 @@ impl StreamSocket {
         u32::try_from(number).unwrap_or(u32::MAX)
     }
 
-    fn addresses(&self) -> io::Result<(SocketAddr, SocketAddr)> {
+    /// The addresses of this end and of the peer.
+    ///
+    /// # Errors
+    /// Those of getsockname(2) and getpeername(2).
+    pub(crate) fn addresses(&self) -> io::Result<(SocketAddr, SocketAddr)> {
         match self {
             Self::Tcp { socket, .. } => Ok((socket.local_addr()?, socket.peer_addr()?)),
             Self::Udp { socket } => Ok((socket.local_addr()?, socket.peer_addr()?)),

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::{Counters, OpenStream, Pool, VariationReading};
+use dataplane::{Counters, OpenStream, Pool, Spread, VariationReading};
 use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{
     ByteSize, Course, DelayVariation, End, Engines, PacingReport, PacingWay, Runtime, Sample,
@@ -24,6 +24,7 @@ use crate::sampler::sample;
 use crate::setting::{Amounts, Setting};
 use crate::sockets::{EngineFactory, Opened, arrange_pacing};
 use crate::spec::{RunSpec, Sent};
+use crate::spread::spread;
 
 mod counted;
 mod early_end;
@@ -78,7 +79,8 @@ impl Trial {
         let mut factory = EngineFactory::new(&spec, &amount, &setting);
         let streams = opened.iter().map(|one| factory.equip(one)).collect::<Result<_, _>>()?;
         let way = arrange_pacing(&spec.plan.options, spec.block, &opened);
-        let pool = pool(streams, &factory, &setting, is_wanted)?;
+        let spread = spread(&opened, factory.bulk(), &setting);
+        let pool = pool(streams, spread, &factory, &setting, is_wanted)?;
         let records = records(&spec, &opened, &factory.engines(), (&pool, &setting))?;
         let sampler = sampler(&setting, &pool, spec.block, opened.len());
         Ok(Self {
@@ -514,6 +516,7 @@ impl Trial {
 /// Workers on the CPUs that were named, or on any that the process may run on.
 fn pool(
     streams: Vec<OpenStream>,
+    spread: Spread,
     factory: &EngineFactory,
     setting: &Setting,
     is_wanted: &mut dyn FnMut() -> bool,
@@ -521,7 +524,7 @@ fn pool(
     let pin = !setting.pinned.is_empty();
     let cpus = setting.cpus().map_err(SessionError::system("the list of CPUs"))?;
     let memory = factory.memory(&streams);
-    let pool = Pool::prepare(streams, memory, &cpus, pin, is_wanted);
+    let pool = Pool::prepare(streams, memory, &cpus, pin, spread, is_wanted);
     pool.map_err(|error| match error.kind() {
         ErrorKind::Interrupted => SessionError::Interrupted,
         _ => SessionError::system("worker threads")(error),

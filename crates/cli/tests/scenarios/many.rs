@@ -45,6 +45,24 @@ fn both_ends_count_the_same_on_each_of_many_streams() {
 }
 
 #[test]
+fn copies_of_one_host_have_workers_for_each_direction_unless_they_are_short_or_pinned() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return;
+    }
+    let server = Server::start();
+    for (options, are_apart) in [("", true), ("-l 1K", false), ("--cpus 0,1", false)] {
+        let record = typed(&json(&server, &format!("--tcp --bidir -P 4 -t 300ms {options}")));
+        let workers = |sends| {
+            let streams = record.streams.iter().filter(move |stream| stream.sender == sends);
+            streams.filter_map(|stream| stream.worker).collect::<BTreeSet<_>>()
+        };
+        let (sending, receiving) = (workers(true), workers(false));
+        assert!(!sending.is_empty() && !receiving.is_empty(), "{options}");
+        assert_eq!(sending.is_disjoint(&receiving), are_apart, "{options}: {sending:?}");
+    }
+}
+
+#[test]
 fn many_streams_of_udp_lose_none_of_their_numbers() {
     let server = Server::start();
     let record = json(&server, "--udp --bidir -P 200 -b 20k -l 100 -t 2s");

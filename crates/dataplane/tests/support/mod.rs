@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use linerate_dataplane::{
-    BufferKind, BufferPlan, Counters, OpenStream, PayloadPattern, Pool, Stream,
+    BufferKind, BufferPlan, Counters, OpenStream, PayloadPattern, Pool, Spread, Stream,
 };
 use measurement::StreamCounters;
 
@@ -69,7 +69,8 @@ impl Setup {
     /// The pool, not started.
     pub(crate) fn prepare(self) -> Pool {
         let cpus: Vec<usize> = (0..self.workers).collect();
-        Pool::prepare(self.streams, self.memory, &cpus, false, &mut || true).expect("prepared")
+        Pool::prepare(self.streams, self.memory, &cpus, false, Spread::InTurn, &mut || true)
+            .expect("prepared")
     }
 
     /// The pool, started.

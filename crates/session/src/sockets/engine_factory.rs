@@ -11,7 +11,8 @@ use std::time::Duration;
 use dataplane::tcp::{self, FileSink, FileSource, Incoming, MarkedSource, Outgoing};
 use dataplane::udp::{self, DatagramHeader};
 use dataplane::{
-    BufferKind, BufferPlan, Counters, OpenStream, Pacer, PayloadPattern, SharedResources, Stream,
+    BufferKind, BufferPlan, Bulk, Counters, OpenStream, Pacer, PayloadPattern, SharedResources,
+    Stream,
 };
 use measurement::engine::{self, Batching, EngineName, EngineRole};
 use measurement::{
@@ -71,6 +72,11 @@ impl EngineFactory {
             used: Engines::default(),
             exchange: plan.exchange.map(|exchange| Exchanging::new(exchange, setting)),
         }
+    }
+
+    /// How TCP streams use the buffer.
+    pub(crate) fn bulk(&self) -> &Bulk {
+        self.resources.bulk()
     }
 
     /// What the workers need to run the engines of `streams`.
