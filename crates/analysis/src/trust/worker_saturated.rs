@@ -17,11 +17,13 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
 }
 
 fn finding(test: &Test<'_>, role: &Role) -> Option<Finding> {
-    let busy = workers::all_limiting(test, role);
-    let busy = in_words(&busy.collect::<Vec<_>>(), &words::host(role))?;
+    let busy: Vec<_> = workers::all_limiting(test, role).collect();
+    // Where workers have several streams each there is one for each CPU.
+    let more = if busy.iter().all(|(_, worker)| worker.streams > 1) { "" } else { "-P or " };
+    let busy = in_words(&busy, &words::host(role))?;
     let is_asked = test.flows.iter().any(|flow| is_missed(flow, role));
     let sentence = format!(
-        "linerate's {busy}: linerate may be the limit, not the network; use -P or --fastest"
+        "linerate's {busy}: linerate may be the limit, not the network; use {more}--fastest"
     );
     let stamp = if is_asked { Stamp::Suspect } else { Stamp::Valid };
     Some(Finding::Reason { stamp, host: Some(role.clone()), text: sentence })
@@ -90,6 +92,10 @@ mod tests {
         free.runtime = Some(busy(2));
         let text = test_record::noted(&RULE, &free);
         assert!(text.contains("workers 0, 1 on this host were busy 97 %"), "{text}");
+        assert!(text.ends_with("use -P or --fastest"), "{text}");
+        free.runtime.as_mut().expect("it tells").mpus.iter_mut().for_each(|mpu| mpu.streams = 2);
+        let text = test_record::noted(&RULE, &free);
+        assert!(text.ends_with("; use --fastest"), "more streams bring no worker: {text}");
         free.runtime = Some(busy(9));
         let text = test_record::noted(&RULE, &free);
         assert!(text.contains("workers 0, 1, 2, 3 and 5 more on this host were"), "{text}");
