@@ -50,12 +50,32 @@ impl ReceiverAccount {
         arrival: Option<Duration>,
         now: Timestamp,
     ) -> Option<u64> {
-        let (mut first, mut count) = (None, 0);
-        for datagram in datagrams {
-            let counted = self.record(datagram, now);
-            first = first.or(counted);
+        let (mut first, mut count) = (None, 0_u64);
+        // Those that follow one another are counted together.
+        let (mut in_order, mut bytes) = (0, 0);
+        let mut next = self.sequence.highest().wrapping_add(1);
+        datagrams.for_each(|datagram| {
             count += 1;
-        }
+            bytes += datagram.len() as u64;
+            let Some(header) = Header::read(self.width, datagram) else {
+                self.count.malformed += 1;
+                return;
+            };
+            if self.on_wire(next) == header.sequence && next != 0 {
+                first.get_or_insert(Counted { sent: header.sent, number: next });
+                (in_order, next) = (in_order + 1, next.wrapping_add(1));
+                return;
+            }
+            self.record_in_order(std::mem::take(&mut in_order));
+            let number = self.full_number(header.sequence);
+            first.get_or_insert(Counted { sent: header.sent, number });
+            self.record_sequence(number);
+            next = self.sequence.highest().wrapping_add(1);
+        });
+        self.record_in_order(in_order);
+        self.count.blocks += count;
+        self.count.bytes += bytes;
+        self.count.last = if count > 0 { now } else { self.count.last };
         // Datagrams behind the first came with it, and have no arrival time of their own.
         let Counted { sent, number } = first?;
         let has_time = arrival.is_some() && count == 1;
@@ -64,18 +84,12 @@ impl ReceiverAccount {
         change.filter(|_| has_time && before.and_then(|one| one.checked_add(1)) == Some(number))
     }
 
-    /// Counts one datagram and returns what its header says; none: it is too short to have one.
-    fn record(&mut self, datagram: &[u8], now: Timestamp) -> Option<Counted> {
-        self.count.bytes += datagram.len() as u64;
-        self.count.blocks += 1;
-        self.count.last = now;
-        let Some(header) = Header::read(self.width, datagram) else {
-            self.count.malformed += 1;
-            return None;
-        };
-        let number = self.full_number(header.sequence);
-        self.record_sequence(number);
-        Some(Counted { sent: header.sent, number })
+    /// What a header says of the datagram `number`.
+    fn on_wire(&self, number: u64) -> u64 {
+        match self.width {
+            SequenceWidth::Bits64 => number,
+            SequenceWidth::Bits32 => number & u64::from(u32::MAX),
+        }
     }
 
     fn full_number(&self, number: u64) -> u64 {
@@ -83,6 +97,13 @@ impl ReceiverAccount {
             SequenceWidth::Bits64 => number,
             SequenceWidth::Bits32 => self.sequence.widen(u32::try_from(number).unwrap_or(0)),
         }
+    }
+
+    /// Counts `datagrams` that follow the highest number one after another.
+    fn record_in_order(&mut self, datagrams: u64) {
+        self.sequence.advance_in_order(datagrams);
+        self.count.unique += datagrams;
+        self.count.sequence = self.sequence.highest();
     }
 
     fn record_sequence(&mut self, number: u64) {
@@ -123,6 +144,25 @@ mod tests {
         assert_eq!((count.blocks, count.bytes, count.last), (5, 67, now));
         assert_eq!((count.unique, count.reordered, count.duplicate), (3, 1, 1));
         assert_eq!((count.malformed, count.sequence), (1, 3));
+    }
+
+    #[test]
+    fn a_packet_counts_as_its_datagrams_do_one_by_one() {
+        let numbers = [1, 2, 3, 3, 5, 4, 6, 0, 7, 8, 200, 201, 9, 202, 203, 203, u64::MAX, 204];
+        for width in [SequenceWidth::Bits32, SequenceWidth::Bits64] {
+            let [mut together, mut apart] = [(); 2].map(|()| ReceiverAccount::new(width));
+            let datagrams = numbers.map(|sequence| {
+                let mut datagram = [0; 16];
+                Header { sent: Timestamp::default(), sequence }.write(width, &mut datagram);
+                datagram
+            });
+            let now = Timestamp::from_nanos(1);
+            together.record_packet(datagrams.iter().map(|one| &one[..]), None, now);
+            for one in &datagrams {
+                apart.record_packet(std::iter::once(&one[..]), None, now);
+            }
+            assert_eq!(together.count(), apart.count(), "{width:?}");
+        }
     }
 
     #[test]

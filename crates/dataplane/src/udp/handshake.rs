@@ -9,7 +9,8 @@ use protocol::iperf3::{Hello, is_reply};
 /// Whether a datagram belongs to the handshake, and not to the payload. A hello is answered
 /// over `socket`, which is connected to the peer that sent it.
 pub(crate) fn consume(datagram: &[u8], socket: &UdpSocket) -> bool {
-    answer_hello(datagram, socket) || is_reply(datagram)
+    // A reply is shorter than a hello, and nearly all payload is longer.
+    datagram.len() <= Hello::LONGEST && (answer_hello(datagram, socket) || is_reply(datagram))
 }
 
 /// Answers a hello over `socket`. False: the datagram is no hello.

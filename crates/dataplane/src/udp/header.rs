@@ -37,8 +37,31 @@ impl DatagramHeader {
         self.write(sent, sequence.wrapping_neg(), payload);
     }
 
+    /// Writes the headers of datagrams into their `payloads`: the first is number `sequence` and
+    /// is sent at `sent`, each other one `gap` nanoseconds after the one before.
+    #[inline]
+    pub(super) fn write_all<'a>(
+        &self,
+        sent: Timestamp,
+        gap: u64,
+        sequence: u64,
+        payloads: impl Iterator<Item = &'a mut [u8]>,
+    ) {
+        let headers = (0..).map(|index| Header {
+            sent: Timestamp::from_nanos(sent.nanos() + index * gap),
+            sequence: sequence + index,
+        });
+        let each = headers.zip(payloads);
+        match self {
+            Self::Iperf3(width) => each.for_each(|(header, payload)| header.write(*width, payload)),
+            Self::Iperf2 { .. } => each.for_each(|(header, payload)| {
+                self.write(header.sent, header.sequence, payload);
+            }),
+        }
+    }
+
     /// Writes the header of the datagram number `sequence` that is sent at `sent`.
-    pub(super) fn write(&self, sent: Timestamp, sequence: u64, payload: &mut [u8]) {
+    fn write(&self, sent: Timestamp, sequence: u64, payload: &mut [u8]) {
         match self {
             Self::Iperf3(width) => Header { sent, sequence }.write(*width, payload),
             Self::Iperf2 { epoch, settings } => {

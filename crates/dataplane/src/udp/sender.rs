@@ -130,15 +130,12 @@ impl<O: SendMethod> Sender<O> {
     /// Writes the headers of the next `count` datagrams, and returns the time in the first.
     fn prepare(&self, scratch: &mut Scratch, count: usize) -> Timestamp {
         let first = crate::now();
-        for index in 0..count {
-            // Clause 12.3: the first is 1.
-            let sequence = self.count.sequence + 1 + index as u64;
-            // The kernel takes the datagrams of a batch one after another, and each arrives on
-            // its own: with the same time in all headers, the batch would appear as jitter.
-            let ahead = if O::ENGINE.is_batched() { 0 } else { index as u64 * self.each };
-            let sent = Timestamp::from_nanos(first.nanos() + ahead);
-            self.header.write(sent, sequence, scratch.outgoing.payload_mut(index));
-        }
+        // The kernel takes the datagrams of a batch one after another, and each arrives on its own:
+        // with the same time in all headers, the batch would appear as jitter.
+        let each = if O::ENGINE.is_batched() { 0 } else { self.each };
+        // Clause 12.3: the first is 1.
+        let sequence = self.count.sequence + 1;
+        self.header.write_all(first, each, sequence, scratch.outgoing.payloads_mut(count));
         first
     }
 

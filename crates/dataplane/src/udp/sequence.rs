@@ -47,12 +47,6 @@ impl Sequence {
 
     /// Classifies a datagram with this sequence number, and marks the number as seen.
     pub fn record(&mut self, number: u64) -> Arrival {
-        // Nearly all datagrams arrive in order: the window moves on by one number.
-        if number == self.highest.wrapping_add(1) && number != 0 {
-            self.highest = number;
-            self.mark(number);
-            return Arrival::New;
-        }
         if number > self.highest {
             if number - self.highest > LONGEST_GAP {
                 return Arrival::Absurd;
@@ -66,6 +60,20 @@ impl Sequence {
             return Arrival::Late;
         }
         if self.mark(number) { Arrival::Reordered } else { Arrival::Duplicate }
+    }
+
+    /// Marks the `count` numbers that follow the highest as seen. [`Self::record`] of each of them,
+    /// one after another, does the same.
+    pub fn advance_in_order(&mut self, count: u64) {
+        let mut left = count;
+        while left > 0 {
+            let (word, bit) = place(self.highest + 1);
+            // As many as the word has room for.
+            let marked = u64::from(64 - bit.trailing_zeros()).min(left);
+            self.seen[word] |= (u64::MAX >> (64 - marked)) << bit.trailing_zeros();
+            self.highest += marked;
+            left -= marked;
+        }
     }
 
     /// Moves the window so that `number` is its last, and clears the marks that left it.
@@ -123,6 +131,23 @@ mod tests {
         let far = 1 << 32;
         assert_eq!(arrivals(&[5, far, far]), [New, New, Duplicate]);
         assert_eq!(arrivals(&[5, far + 6, 6]), [New, Absurd, New]);
+    }
+
+    #[test]
+    fn numbers_in_order_are_marked_as_one_by_one() {
+        let mut together = Sequence::default();
+        let mut apart = Sequence::default();
+        for count in [1, 0, 62, 1, 64, 3, 200, 65_535, 65_536, 70_000, u64::from(u16::MAX)] {
+            together.advance_in_order(count);
+            (0..count).for_each(|_| assert_eq!(apart.record(apart.highest() + 1), New));
+            assert_eq!((together.highest, &together.seen), (apart.highest, &apart.seen));
+            // A gap, of which the window keeps the places free.
+            let beyond = together.highest + 77;
+            assert_eq!((together.record(beyond), apart.record(beyond)), (New, New));
+        }
+        let mut last = Sequence { highest: u64::MAX - 3, ..Sequence::default() };
+        last.advance_in_order(3);
+        assert_eq!((last.highest, last.record(u64::MAX)), (u64::MAX, Duplicate));
     }
 
     #[test]

@@ -76,6 +76,19 @@ impl SendBatch {
         self.slots.length
     }
 
+    /// The payload of each of the first `count` datagrams, to be written before a send.
+    ///
+    /// # Panics
+    /// If `count` is above the capacity.
+    #[inline]
+    pub fn payloads_mut(&mut self, count: usize) -> impl Iterator<Item = &mut [u8]> {
+        if count > self.filled {
+            self.fill(count);
+        }
+        let Slots { payload, length, .. } = &mut self.slots;
+        payload[..count * *length].chunks_exact_mut(*length)
+    }
+
     /// The payload of the datagram at `index`, counted from 0, to be written before a send.
     ///
     /// # Panics
@@ -193,11 +206,17 @@ impl<'batch> Received<'batch> {
 
     /// The datagrams of a received message: several if the kernel coalesced them (GRO), else one,
     /// which may be empty.
+    #[inline]
     pub fn datagrams(&self) -> impl Iterator<Item = &'batch [u8]> + use<'batch> {
-        let whole = self.payload.len().max(1);
-        let length = self.segment.filter(|length| *length > 0).unwrap_or(whole);
-        let empty = self.payload.is_empty().then_some(self.payload);
-        empty.into_iter().chain(self.payload.chunks(length))
+        let length = self.segment.filter(|length| *length > 0).unwrap_or(usize::MAX);
+        let mut rest = Some(self.payload);
+        std::iter::from_fn(move || match rest?.split_at_checked(length) {
+            Some((datagram, others)) if !others.is_empty() => {
+                rest = Some(others);
+                Some(datagram)
+            }
+            _ => rest.take(),
+        })
     }
 }
 

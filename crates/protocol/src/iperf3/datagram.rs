@@ -35,6 +35,7 @@ pub struct Header {
 impl Header {
     /// Writes the header to the start of `payload`, which must be at least
     /// [`CounterWidth::header_length`] bytes long.
+    #[inline]
     pub fn write(self, width: CounterWidth, payload: &mut [u8]) {
         let micros = self.sent.nanos() / 1_000;
         payload[..4].copy_from_slice(&low_half(micros / 1_000_000).to_be_bytes());
@@ -48,25 +49,27 @@ impl Header {
     }
 
     /// Reads the header at the start of `payload`; none if `payload` is too short.
+    #[inline]
     pub fn read(width: CounterWidth, payload: &[u8]) -> Option<Self> {
-        let seconds = word(payload, 0)?;
-        let micros = word(payload, 4)?;
         let sequence = match width {
             CounterWidth::Bits32 => word(payload, 8)?,
             CounterWidth::Bits64 => (word(payload, 8)? << 32) | word(payload, 12)?,
         };
+        let (seconds, micros) = (word(payload, 0)?, word(payload, 4)?);
         // A peer may write anything here: at most 2^32 of each still fits 64 bits.
         let sent = Timestamp::from_nanos(seconds * 1_000_000_000 + micros * 1_000);
         Some(Self { sent, sequence })
     }
 }
 
+#[inline]
 fn word(payload: &[u8], at: usize) -> Option<u64> {
     let bytes = payload.get(at..at + 4)?;
     Some(u64::from(u32::from_be_bytes(bytes.try_into().ok()?)))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the wire has 32 bits for it")]
+#[inline]
 const fn low_half(value: u64) -> u32 {
     value as u32
 }
