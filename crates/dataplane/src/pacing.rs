@@ -185,6 +185,12 @@ impl Pacer {
         self
     }
 
+    /// Sets the CPU time that the worker needs to sleep until a batch is due. Where it is much, and the
+    /// length of a batch is not set, batches grow.
+    pub(crate) fn set_wake_cost(&mut self, cost: Duration) {
+        self.batch.set_wake_cost(cost);
+    }
+
     /// The kind of pacing, i.e. how the blocks are spaced and whether those of a stall are sent
     /// later.
     pub const fn pacing(&self) -> Pacing {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use linux::memory::Region;
 use linux::udp::{
@@ -58,6 +59,8 @@ pub struct Scratch {
     pub incoming: ReceiveBatch,
     /// Bytes that a call of a TCP sender sends at most.
     pub(crate) most_sent: usize,
+    /// CPU time that the MPU needs to sleep until a time.
+    pub(crate) wake_cost: Duration,
     /// What this MPU notes of its streams.
     pub statistics: Arc<WorkerStatistics>,
 }
@@ -83,6 +86,7 @@ impl Scratch {
             incoming: ReceiveBatch::new(slots, slot),
             payload,
             most_sent: usize::MAX,
+            wake_cost: Duration::ZERO,
             statistics,
         })
     }

@@ -103,6 +103,7 @@ impl StreamWorkload {
         if let Some(since) = self.blocked.take() {
             self.counters.add_blocked(now.since(since));
         }
+        mpu.module.scratch.wake_cost = mpu.wake_cost();
         let before = self.counters.bytes();
         let step = self.engine.step(now, &mut mpu.module.scratch);
         mpu.module.moved += self.counters.bytes().saturating_sub(before);

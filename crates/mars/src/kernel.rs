@@ -29,6 +29,7 @@ use crate::sleep_state::SleepOn;
 use crate::table::state;
 use crate::time::Time;
 use crate::waiter::Ticket;
+use crate::wake_cost::WakeCost;
 use crate::wake_latency::WakeLatency;
 use crate::wheel::Wheel;
 use crate::workload::{Ending, Next, Wait};
@@ -84,6 +85,7 @@ impl Kernel {
             now,
             is_fresh: false,
             id: NONE,
+            wake_cost: WakeCost::default(),
             watch_token: 0,
             watched: 0,
             stays: false,
@@ -422,7 +424,9 @@ impl Kernel {
         if early <= now {
             return self.spin_until(at);
         }
+        let began = self.core.wake_cost.begin();
         self.sleep(Some(early.since(now)))?;
+        self.core.wake_cost.end(began);
         if self.core.now >= early {
             self.wake_latency.woke(self.core.now.since(early));
         }

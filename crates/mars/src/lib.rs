@@ -59,6 +59,8 @@ mod cache_line;
 #[cfg(not(loom))]
 mod context;
 #[cfg(not(loom))]
+mod estimate;
+#[cfg(not(loom))]
 mod futex_event;
 #[cfg(not(loom))]
 mod handle;
@@ -84,6 +86,8 @@ mod task;
 mod time;
 #[cfg(not(loom))]
 mod waiter;
+#[cfg(not(loom))]
+mod wake_cost;
 #[cfg(not(loom))]
 mod wake_latency;
 #[cfg(not(loom))]

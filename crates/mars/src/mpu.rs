@@ -14,6 +14,7 @@ use crate::table::{Body, state};
 use crate::time::Time;
 use crate::wait_token::{Ender, Token};
 use crate::waiter::{PRESENT, Ticket, Waiter};
+use crate::wake_cost::WakeCost;
 use crate::workload::{Priority, Wait, Workload};
 
 /// The MPU (worker thread of the runtime) that runs a workload, for the duration of one turn, i.e.
@@ -33,6 +34,8 @@ pub(crate) struct Core {
     pub(crate) now: Time,
     /// The clock was read in this turn.
     pub(crate) is_fresh: bool,
+    /// What a sleep until a time takes of the thread.
+    pub(crate) wake_cost: WakeCost,
     /// The running workload.
     pub(crate) id: u32,
     /// The epoll token of its descriptors.
@@ -113,6 +116,12 @@ impl<M> Mpu<'_, M> {
     /// [`Wait::exactly_until`] requests, or for objects, before it sleeps.
     pub fn spun(&self) -> Duration {
         self.core.shared.units[self.core.index].account.spun()
+    }
+
+    /// CPU time that a sleep of this MPU until a time usually takes of its thread; zero: it has not
+    /// slept so yet.
+    pub fn wake_cost(&self) -> Duration {
+        self.core.wake_cost.usual()
     }
 
     /// Watches `fd` with epoll(7) for this workload, which then stays on this MPU.

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::estimate::Estimate;
+
 /// How precisely a deadline is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precision {
@@ -49,28 +51,6 @@ impl WakeLatency {
             Precision::About => self.usual.nanos,
             Precision::Exact => self.seldom_later.nanos,
         })
-    }
-}
-
-/// A quantile of values that are seen one by one and not stored: it settles where the steps
-/// up and down cancel out, at the quantile up / (up + down).
-#[derive(Debug)]
-struct Estimate {
-    nanos: u64,
-    up: u64,
-    down: u64,
-    least: u64,
-    most: u64,
-}
-
-impl Estimate {
-    fn learn(&mut self, nanos: u64) {
-        let moved = if nanos > self.nanos {
-            self.nanos + self.up
-        } else {
-            self.nanos.saturating_sub(self.down)
-        };
-        self.nanos = moved.clamp(self.least, self.most);
     }
 }
 

@@ -8,19 +8,21 @@ use super::schedule::Schedule;
 /// The number of blocks of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BurstSize {
-    least: usize,
+    least: u32,
     /// Whether it grows with the lateness of batches.
     grows: bool,
     /// An estimate of the 90th percentile of lateness in nanoseconds. It goes up by nine steps
     /// after a batch that is later, and down by one step after one that is not, so that a
     /// single stall does not make batches longer.
     lateness: u32,
+    /// CPU time of a sleep until a batch is due, in nanoseconds.
+    wake_cost: u32,
 }
 
 impl BurstSize {
     /// A fixed number of blocks, at least one.
     pub(super) fn fixed(blocks: usize) -> Self {
-        Self { least: blocks.max(1), grows: false, lateness: 0 }
+        Self::new(blocks.max(1), false)
     }
 
     /// A number of datagrams that keeps the cost of a wake-up low, and that is small where the
@@ -28,16 +30,26 @@ impl BurstSize {
     pub(super) fn for_datagrams(schedule: &Schedule) -> Self {
         let within = |span: Duration| schedule.blocks_within(span);
         let least = within(LONG).min(FEW).max(within(SHORT)).max(1);
-        Self { least, grows: true, lateness: 0 }
+        Self::new(least, true)
     }
 
     /// A number of frames that keeps the cost of a wake-up low; one where a wake-up costs a small part
     /// of the time between two. The frames of a group wait for each other in a device.
     pub(super) fn for_frames(schedule: &Schedule) -> Self {
         match schedule.blocks_within(SHORT) {
-            0 => Self { least: 1, grows: true, lateness: 0 },
+            0 => Self::new(1, true),
             _ => Self::for_datagrams(schedule),
         }
+    }
+
+    fn new(least: usize, grows: bool) -> Self {
+        let least = u32::try_from(least).unwrap_or(u32::MAX);
+        Self { least, grows, lateness: 0, wake_cost: 0 }
+    }
+
+    /// Sets the CPU time of a sleep until a batch is due.
+    pub(super) fn set_wake_cost(&mut self, cost: Duration) {
+        self.wake_cost = u32::try_from(cost.as_nanos()).unwrap_or(u32::MAX);
     }
 
     /// Adapts to the lateness of a batch that was late because the worker woke late.
@@ -51,11 +63,13 @@ impl BurstSize {
 
     /// The number of blocks of the next batch.
     pub(super) fn blocks(&self, schedule: &Schedule) -> usize {
+        let least = self.least as usize;
         if !self.grows {
-            return self.least;
+            return least;
         }
-        let wanted = (self.lateness() * LEEWAY).min(LONGEST);
-        schedule.blocks_within(wanted).min(MOST).max(self.least)
+        let wake_cost = Duration::from_nanos(self.wake_cost.into());
+        let wanted = (self.lateness() * LEEWAY).max(wake_cost * WORTH).min(LONGEST);
+        schedule.blocks_within(wanted).min(MOST).max(least)
     }
 
     fn lateness(&self) -> Duration {
@@ -68,8 +82,10 @@ const FEW: usize = 4;
 /// A batch has fewer than [`FEW`] datagrams if these would span more than this.
 const LONG: Duration = Duration::from_micros(500);
 /// A batch has more than [`FEW`] datagrams if these would span less than this, which is about
-/// ten times the least cost of a wake-up.
+/// [`WORTH`] times the least cost of a wake-up.
 const SHORT: Duration = Duration::from_micros(47);
+/// A batch spans this many times what a wake-up takes, so that wake-ups use a tenth of a CPU.
+const WORTH: u32 = 10;
 /// Batches do not grow beyond this many datagrams: more take longer to send than they may.
 const MOST: usize = 256;
 /// Batches do not grow beyond this time at the rate: more at once would fill queues.
@@ -103,6 +119,18 @@ mod tests {
         assert!((6..=8).contains(&late(150)), "{}", late(150));
         // A millisecond of them is enough.
         assert_eq!(late(900), 17);
+    }
+
+    #[test]
+    fn it_grows_with_what_a_wake_up_takes() {
+        let blocks = |mut size: BurstSize, micros| {
+            size.set_wake_cost(Duration::from_micros(micros));
+            size.blocks(&schedule())
+        };
+        let costs = [0, 5, 25, 60, 500];
+        let usual = |micros| blocks(BurstSize::for_datagrams(&schedule()), micros);
+        assert_eq!(costs.map(usual), [4, 4, 4, 10, 17]);
+        assert_eq!(costs.map(|micros| blocks(BurstSize::fixed(3), micros)), [3; 5]);
     }
 
     #[test]

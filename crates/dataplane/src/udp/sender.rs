@@ -117,6 +117,7 @@ impl<O: SendMethod> Sender<O> {
     fn allowance(&mut self, now: Timestamp, scratch: &Scratch) -> Result<usize, Step> {
         let mut most = scratch.outgoing.capacity().min(O::MOST);
         if let Some(pacer) = &mut self.pacer {
+            pacer.set_wake_cost(scratch.wake_cost);
             most = pacer.step(now, most, &scratch.statistics.pacing)?;
         }
         let Some(budget) = &self.datagrams else { return Ok(most) };
