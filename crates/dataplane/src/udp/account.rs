@@ -75,7 +75,9 @@ impl ReceiverAccount {
         self.record_in_order(in_order);
         self.count.blocks += count;
         self.count.bytes += bytes;
-        self.count.last = if count > 0 { now } else { self.count.last };
+        if count > 0 {
+            self.count.last = now;
+        }
         // Datagrams behind the first came with it, and have no arrival time of their own.
         let Counted { sent, number } = first?;
         let has_time = arrival.is_some() && count == 1;
