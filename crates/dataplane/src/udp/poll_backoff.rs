@@ -27,6 +27,10 @@ pub(super) struct PollBackoff {
     bytes: u64,
     /// How long to sleep, by what arrived in the time before.
     nap: Option<Duration>,
+    /// When the last sleep was to end; none: it was seen how late it ended.
+    asleep_until: Option<Timestamp>,
+    /// Until when other threads are taken to use the CPU.
+    contended_until: Timestamp,
 }
 
 impl PollBackoff {
@@ -40,12 +44,23 @@ impl PollBackoff {
 
     /// A back-off that always waits for readiness.
     pub(super) const fn disabled() -> Self {
-        let since = Timestamp::from_nanos(0);
-        Self { room: 0, has_received: false, since, packets: 0, bytes: 0, nap: None }
+        Self {
+            room: 0,
+            has_received: false,
+            since: Timestamp::from_nanos(0),
+            packets: 0,
+            bytes: 0,
+            nap: None,
+            asleep_until: None,
+            contended_until: Timestamp::from_nanos(0),
+        }
     }
 
-    /// Notes that packets arrived.
-    pub(super) const fn record(&mut self, packets: usize, bytes: u64) {
+    /// Notes that packets arrived, or were there at `now`, when the receiver woke.
+    pub(super) fn record(&mut self, now: Timestamp, packets: usize, bytes: u64) {
+        if self.asleep_until.take().is_some_and(|until| now.since(until) >= LONGEST) {
+            self.contended_until = now.after(CONTENDED);
+        }
         self.has_received = true;
         self.packets += packets as u64;
         self.bytes += bytes;
@@ -66,18 +81,21 @@ impl PollBackoff {
     /// Until when to sleep; none: it is not worthwhile, or the last sleep was in vain.
     fn sleep(&mut self, now: Timestamp) -> Option<Timestamp> {
         if now.since(self.since) >= LONGEST {
-            self.nap = self.worthwhile(nanos(now.since(self.since)));
+            self.nap = self.worthwhile(now);
             (self.since, self.packets, self.bytes) = (now, 0, 0);
         }
         let nap = self.nap.filter(|_| std::mem::take(&mut self.has_received))?;
-        Some(now.after(nap))
+        self.asleep_until = Some(now.after(nap));
+        self.asleep_until
     }
 
-    /// How long to sleep if packets arrive as in the last `span` nanoseconds.
-    fn worthwhile(&self, span: u64) -> Option<Duration> {
+    /// How long to sleep if packets arrive as they did until `now`.
+    fn worthwhile(&self, now: Timestamp) -> Option<Duration> {
+        let span = nanos(now.since(self.since));
         let gap = span.checked_div(self.packets).filter(|gap| *gap <= nanos(SPARSE))?;
         let enough = Duration::from_nanos(gap * MANY).clamp(SHORT, LONGEST);
-        let hot = time_for(HOT, self.bytes, span);
+        let is_alone = now >= self.contended_until;
+        let hot = if is_alone { time_for(HOT, self.bytes, span) } else { LONGEST };
         // The kernel charges the buffer with pages and metadata (`skb->truesize`): less than
         // twice the length and a kilobyte per packet.
         let holds = time_for(self.room, 2 * self.bytes + 1024 * self.packets, span);
@@ -106,6 +124,9 @@ const SHORT: Duration = Duration::from_micros(100);
 /// Bytes that may come in a sleep: of more, as packets of many datagrams soon are, the first have
 /// left the fast caches when they are read, and so have their pages when they are written to again.
 const HOT: u64 = 128 * 1024;
+/// Who woke so late that [`LONGEST`] passed shares the CPU for about this time. The scheduler makes it wait
+/// now and then, more often the more it sleeps, and what comes meanwhile is lost.
+const CONTENDED: Duration = Duration::from_millis(100);
 /// The longest sleep: several packets arrive in it, and it is short against the steps in which a
 /// test is watched.
 const LONGEST: Duration = Duration::from_millis(1);
@@ -121,7 +142,7 @@ mod tests {
         let start = Timestamp::from_nanos(1_000_000);
         let mut backoff = PollBackoff { room, since: start, ..PollBackoff::disabled() };
         if packets > 0 {
-            backoff.record(packets, packets as u64 * length);
+            backoff.record(start, packets, packets as u64 * length);
         }
         backoff.wait(start.after(Duration::from_millis(1)))
     }
@@ -157,21 +178,41 @@ mod tests {
     }
 
     #[test]
+    fn who_has_to_wait_for_a_cpu_sleeps_seldom() {
+        let at = |micros: u64| Timestamp::from_nanos(1_000_000 + micros * 1_000);
+        let mut backoff = PollBackoff { room: 2 << 20, since: at(0), ..PollBackoff::disabled() };
+        let mut sleep = |from: u64, woke: u64| {
+            backoff.record(at(woke), 100, 6_400_000);
+            backoff.since = at(from);
+            backoff.wait(at(from + 1_000))
+        };
+        let until = |micros: u64, nanos: u64| {
+            Step::SleepUntil(Timestamp::from_nanos(1_000_000 + micros * 1_000 + nanos))
+        };
+        assert_eq!(sleep(0, 0), until(1_000, 20_480));
+        // A little late, then by more than a millisecond.
+        assert_eq!(sleep(2_000, 1_100), until(3_000, 20_480));
+        assert_eq!(sleep(5_000, 4_100), until(6_000, 162_539));
+        assert_eq!(sleep(50_000, 6_110), until(51_000, 162_539));
+        assert_eq!(sleep(110_000, 51_150), until(111_000, 20_480), "no longer");
+    }
+
+    #[test]
     fn a_burst_is_not_a_rate_and_a_sleep_in_vain_is_the_last() {
         let at = |micros: u64| Timestamp::from_nanos(1_000_000 + micros * 1_000);
         let mut backoff = PollBackoff { room: 53_248, since: at(0), ..PollBackoff::disabled() };
         // Four at once each 467 microseconds, of which the first wakes the receiver.
         for micros in [0, 467, 934] {
-            backoff.record(1, 1_460);
+            backoff.record(at(micros), 1, 1_460);
             assert_eq!(backoff.pause(at(micros)), Step::Again);
-            backoff.record(3, 4_380);
+            backoff.record(at(micros), 3, 4_380);
             assert_eq!(backoff.pause(at(micros + 5)), Step::Again);
             assert_eq!(backoff.wait(at(micros + 8)), Step::Readable);
         }
-        backoff.record(4, 5_840);
+        backoff.record(at(1_401), 4, 5_840);
         assert_eq!(backoff.pause(at(1_401)), Step::SleepUntil(at(2_401)));
         assert_eq!(backoff.wait(at(2_401)), Step::Readable);
-        backoff.record(4, 5_840);
+        backoff.record(at(2_402), 4, 5_840);
         assert_eq!(backoff.pause(at(2_402)), Step::Again);
     }
 }

@@ -141,7 +141,7 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
         let count = self.account.count();
         self.published.publish_datagrams(count);
         let bytes = count.bytes - before;
-        self.backoff.record(packets, bytes);
+        self.backoff.record(now, packets, bytes);
         if let Some(goal) = &self.goal {
             goal.credit(bytes);
         }
