@@ -283,7 +283,7 @@ impl TestFlags {
 fn pacings() -> impl TypedValueParser<Value = Pacing> {
     let describe = |pacing: Pacing| match pacing {
         Pacing::Smooth => {
-            "A few datagrams at once, four where CPUs wake soon; never above 105 % of the rate; drop a stall of over 1 ms"
+            "A few datagrams at once, at most 105 % of the rate; drop a stall of over 1 ms"
         }
         Pacing::Even => {
             "Datagrams, not TCP, one by one to the microsecond: spins, which can take a whole CPU"
