@@ -62,6 +62,8 @@ impl BurstSize {
     }
 
     /// The number of blocks of the next batch.
+    // One copy for all that ask for it, once in a batch.
+    #[inline(never)]
     pub(super) fn blocks(&self, schedule: &Schedule) -> usize {
         let least = self.least as usize;
         if !self.grows {

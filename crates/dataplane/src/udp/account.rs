@@ -67,9 +67,8 @@ impl ReceiverAccount {
                 return;
             }
             self.record_in_order(std::mem::take(&mut in_order));
-            let number = self.full_number(header.sequence);
+            let number = self.record_out_of_order(header.sequence);
             first.get_or_insert(Counted { sent: header.sent, number });
-            self.record_sequence(number);
             next = self.sequence.highest().wrapping_add(1);
         });
         self.record_in_order(in_order);
@@ -108,7 +107,11 @@ impl ReceiverAccount {
         self.count.sequence = self.sequence.highest();
     }
 
-    fn record_sequence(&mut self, number: u64) {
+    /// Counts a datagram that does not follow the highest number; its number, of which the header
+    /// says `on_wire`.
+    #[cold]
+    fn record_out_of_order(&mut self, on_wire: u64) -> u64 {
+        let number = self.full_number(on_wire);
         match self.sequence.record(number) {
             Arrival::New => self.count.unique += 1,
             Arrival::Reordered => {
@@ -120,6 +123,7 @@ impl ReceiverAccount {
             Arrival::Absurd => self.count.malformed += 1,
         }
         self.count.sequence = self.sequence.highest();
+        number
     }
 }
 

@@ -54,8 +54,8 @@ impl DatagramHeader {
         let each = headers.zip(payloads);
         match self {
             Self::Iperf3(width) => each.for_each(|(header, payload)| header.write(*width, payload)),
-            Self::Iperf2 { .. } => each.for_each(|(header, payload)| {
-                self.write(header.sent, header.sequence, payload);
+            Self::Iperf2 { .. } => each.for_each(|(Header { sent, sequence }, payload)| {
+                self.write(sent, sequence, payload);
             }),
         }
     }

@@ -89,7 +89,8 @@ impl PollBackoff {
         self.asleep_until
     }
 
-    /// How long to sleep if packets arrive as they did until `now`.
+    /// How long to sleep if packets arrive as they did until `now`; asked once in [`LONGEST`].
+    #[cold]
     fn worthwhile(&self, now: Timestamp) -> Option<Duration> {
         let span = nanos(now.since(self.since));
         let gap = span.checked_div(self.packets).filter(|gap| *gap <= nanos(SPARSE))?;

@@ -113,6 +113,15 @@ impl<I: ReceiveMethod> Receiver<I> {
     }
 }
 
+/// The datagrams of a packet that are no handshake, which is answered over `socket`. One look at
+/// each datagram: the hot path.
+fn payload<'a>(
+    received: &Received<'a>,
+    socket: &'a UdpSocket,
+) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    received.datagrams().filter(|one| !handshake::consume(one, socket))
+}
+
 impl<I: ReceiveMethod> Stream for Receiver<I> {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.engine.ring().unwrap_or_else(|| self.socket.as_fd()), Interest::Readable)
@@ -130,9 +139,7 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
         let before = self.account.count().bytes;
         for index in 0..packets {
             let received = self.engine.get(&scratch.incoming, index);
-            let socket = &self.socket;
-            // One look at each datagram: the hot path.
-            let payload = received.datagrams().filter(|one| !handshake::consume(one, socket));
+            let payload = payload(&received, &self.socket);
             let variation = self.account.record_packet(payload, received.arrival, now);
             if let Some(nanos) = variation {
                 scratch.statistics.variation.add(nanos);
