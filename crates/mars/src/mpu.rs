@@ -34,7 +34,7 @@ pub(crate) struct Core {
     pub(crate) now: Time,
     /// The clock was read in this turn.
     pub(crate) is_fresh: bool,
-    /// What a sleep until a time takes of the thread.
+    /// An estimate of the CPU time that the thread of this MPU needs to sleep until a time.
     pub(crate) wake_cost: WakeCost,
     /// The running workload.
     pub(crate) id: u32,

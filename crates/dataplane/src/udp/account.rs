@@ -85,7 +85,8 @@ impl ReceiverAccount {
         change.filter(|_| has_time && before.and_then(|one| one.checked_add(1)) == Some(number))
     }
 
-    /// What a header says of the datagram `number`.
+    /// The sequence number in the header of the datagram `number`: its low half where headers have 32
+    /// bits for it.
     fn on_wire(&self, number: u64) -> u64 {
         match self.width {
             SequenceWidth::Bits64 => number,

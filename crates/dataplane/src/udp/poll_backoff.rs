@@ -80,6 +80,8 @@ impl PollBackoff {
 
     /// Until when to sleep; none: it is not worthwhile, or the last sleep was in vain.
     fn sleep(&mut self, now: Timestamp) -> Option<Timestamp> {
+        // If the last sleep was in vain, the next packets may be long in coming.
+        self.asleep_until = None;
         if now.since(self.since) >= LONGEST {
             self.nap = self.worthwhile(now);
             (self.since, self.packets, self.bytes) = (now, 0, 0);
@@ -125,8 +127,9 @@ const SHORT: Duration = Duration::from_micros(100);
 /// Bytes that may come in a sleep: of more, as packets of many datagrams soon are, the first have
 /// left the fast caches when they are read, and so have their pages when they are written to again.
 const HOT: u64 = 128 * 1024;
-/// Who woke so late that [`LONGEST`] passed shares the CPU for about this time. The scheduler makes it wait
-/// now and then, more often the more it sleeps, and what comes meanwhile is lost.
+/// How long a receiver that woke late by [`LONGEST`] is taken to share its CPU with other threads. The
+/// scheduler makes such a receiver wait now and then, more often the more it sleeps, and what comes
+/// meanwhile is lost.
 const CONTENDED: Duration = Duration::from_millis(100);
 /// The longest sleep: several packets arrive in it, and it is short against the steps in which a
 /// test is watched.
