@@ -3,24 +3,24 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use authentication::{Padding, PrivateKey, Refusal, TokenVerifier, UserName, Users};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use linerate_authentication::{Padding, PrivateKey, Refusal, TokenVerifier, UserName, Users};
 use rsa::pkcs8::DecodePublicKey;
 use sha1::Sha1;
 
 /// Whether a token admits, which it must do once; a refusal must not change.
-pub fn admits(token: &str, padding: Padding) -> bool {
+pub(crate) fn admits(token: &str, padding: Padding) -> bool {
     DESK.with_borrow_mut(|desk| desk.admits(token, padding))
 }
 
 /// The token that seals this form, whatever it says; none if the key has no room for it.
-pub fn sealed(form: &[u8], padding: Padding) -> Option<String> {
+pub(crate) fn sealed(form: &[u8], padding: Padding) -> Option<String> {
     KEY.with(|key| key.sealed(form, padding)).map(|bytes| STANDARD.encode(bytes))
 }
 
 /// Whether a form says, word for word, what admits.
-pub fn is_true(form: &[u8]) -> bool {
+pub(crate) fn is_true(form: &[u8]) -> bool {
     let stamp = form.strip_prefix(CLAIM).and_then(|stamp| str::from_utf8(stamp).ok());
     let stamp = stamp.and_then(|stamp| stamp.parse::<u64>().ok());
     stamp.is_some_and(|stamp| NOW_SECONDS.abs_diff(stamp) <= SKEW.as_secs())

@@ -2,9 +2,9 @@
 
 use std::fmt::Display;
 
-use linerate_measurement::plan::PlanDraft;
-use linerate_measurement::{ByteSize, Direction, Timestamp, Transport};
-use linerate_protocol::iperf3::{
+use measurement::plan::PlanDraft;
+use measurement::{ByteSize, Direction, Timestamp, Transport};
+use protocol::iperf3::{
     Client, ClientEvent, ClientPhase, Cookie, OptionalParameters, Parameters, Results,
     StreamResult, stream_id,
 };
@@ -12,7 +12,7 @@ use linerate_protocol::iperf3::{
 use crate::machine::{self, Hosted};
 
 /// Plays what a server sends; see `script` for the form.
-pub fn play(input: &[u8]) {
+pub(crate) fn play(input: &[u8]) {
     let cookie = Cookie::from_random([7; Cookie::LENGTH - 1]);
     machine::play(input, |now| Client::new(parameters(), &cookie, now));
 }

@@ -1,15 +1,18 @@
-//! What the fuzz targets have in common: hosts that answer a machine as the program does, and
-//! the promises that hold whatever a peer sends.
+//! Everything that a peer can send, given to the code that reads it.
 //!
-//! A target is one file under `fuzz_targets`. CONTRIBUTING.md says how to run them.
+//! A target is one file under `targets` with a line in [`TARGETS`]: a function of bytes that panics
+//! if a promise of SECURITY.md is broken. `tests/short.rs` gives it the corpus and changed inputs of the
+//! corpus; `main.rs` gives it what libFuzzer finds. CONTRIBUTING.md says how to run both.
 
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "authentication")]
-pub mod admission;
-pub mod client;
+mod admission;
+mod client;
 mod machine;
-pub mod memory;
+mod memory;
 mod script;
-pub mod sequence;
-pub mod server;
+mod sequence;
+mod server;
+mod targets;
+
+pub use targets::{TARGETS, Target};

@@ -6,7 +6,7 @@
 use std::fmt::{Debug, Display};
 use std::time::Duration;
 
-use linerate_measurement::Timestamp;
+use measurement::Timestamp;
 
 use crate::script::{Step, steps};
 

@@ -7,12 +7,12 @@ use peak_alloc::PeakAlloc;
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 /// Does `work` on an input of `bytes` bytes, which may take so much memory and no more.
-pub fn bounded<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+pub(crate) fn bounded<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     bounded_to(PER_BYTE, bytes, work)
 }
 
 /// The same where each byte may take `per_byte` bytes.
-pub fn bounded_to<T>(per_byte: usize, bytes: usize, work: impl FnOnce() -> T) -> T {
+pub(crate) fn bounded_to<T>(per_byte: usize, bytes: usize, work: impl FnOnce() -> T) -> T {
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
     let done = work();

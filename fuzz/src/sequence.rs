@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use linerate_dataplane::udp::Sequence;
-use linerate_protocol::iperf3::{CounterWidth, Header};
+use dataplane::udp::Sequence;
+use protocol::iperf3::{CounterWidth, Header};
 
 /// Plays the headers of an input's datagrams, as a receiver takes them.
-pub fn play(width: CounterWidth, headers: &[u8]) {
+pub(crate) fn play(width: CounterWidth, headers: &[u8]) {
     let mut tracker = Sequence::default();
     let mut model = Model::default();
     for header in headers.chunks_exact(width.header_length()) {

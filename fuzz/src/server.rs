@@ -2,15 +2,15 @@
 
 use std::fmt::Display;
 
-use linerate_measurement::Timestamp;
-use linerate_protocol::iperf3::{
+use measurement::Timestamp;
+use protocol::iperf3::{
     ErrorCode, FinalStream, HelloToken, Place, Server, ServerEvent, ServerPhase,
 };
 
 use crate::machine::{self, Hosted};
 
 /// Plays what a client sends after its cookie; see `script` for the form.
-pub fn play(input: &[u8]) {
+pub(crate) fn play(input: &[u8]) {
     machine::play(input, Server::new);
 }
 

@@ -30,9 +30,6 @@ pub(crate) struct Fuzz {
     /// How long each target runs, e.g. 90s, 10m or 1h
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span)]
     time: Duration,
-    /// As long as a change should wait for it: three seconds each
-    #[arg(long, conflicts_with = "time")]
-    short: bool,
     /// A target to run in place of all; more than once for several
     #[arg(long = "target", value_name = "NAME")]
     targets: Vec<String>,
@@ -40,17 +37,13 @@ pub(crate) struct Fuzz {
     #[arg(long, value_name = "FILE", requires = "targets")]
     replay: Option<PathBuf>,
     /// Does not run: adds to the corpus what earlier runs found beyond it
-    #[arg(long, conflicts_with_all = ["time", "short", "replay"])]
+    #[arg(long, conflicts_with_all = ["time", "replay"])]
     distil: bool,
 }
 
 impl Fuzz {
     pub(crate) fn run(self) -> Result<String> {
         let workspace = Workspace::find()?;
-        if self.short {
-            short(&workspace)?;
-            return Ok("fuzz: nothing found".to_owned());
-        }
         let targets = prepare(&workspace, &self.targets)?;
         if let Some(input) = &self.replay {
             targets.iter().try_for_each(|target| target.replay(input))?;
@@ -65,9 +58,9 @@ impl Fuzz {
     }
 }
 
-/// Every target for so long that each goes through its corpus and a little beyond.
-pub(crate) fn short(workspace: &Workspace) -> Result<()> {
-    search(&prepare(workspace, &[])?, SHORT)
+/// Every target, for so long.
+pub(crate) fn all(workspace: &Workspace, time: Duration) -> Result<()> {
+    search(&prepare(workspace, &[])?, time)
 }
 
 /// Builds the targets: those that are named, or all.
@@ -77,9 +70,9 @@ fn prepare(workspace: &Workspace, wanted: &[String]) -> Result<Vec<Target>> {
     for name in wanted {
         ensure!(known.contains(name), "no fuzz target {name}; there are {}", known.join(", "));
     }
-    let programs = build::build(&folders)?;
+    let program = build::build(&folders)?;
     let chosen = known.iter().filter(|name| wanted.is_empty() || wanted.contains(name));
-    Ok(chosen.map(|name| Target::new(name, &programs, &folders)).collect())
+    Ok(chosen.map(|name| Target::new(name, &program, &folders)).collect())
 }
 
 /// The files of a folder of targets, without their ends.
@@ -134,8 +127,6 @@ fn span(text: &str) -> Result<Duration, String> {
     span.ok_or_else(|| "write 90s, 10m or 1h".to_owned())
 }
 
-const SHORT: Duration = Duration::from_secs(3);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,15 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn every_target_has_a_corpus_and_a_line_in_the_manifest() {
+    fn every_target_has_a_corpus() {
         let workspace = Workspace::find().expect("a workspace");
         let folders = Folders::of(&workspace);
-        let manifest = fs::read_to_string(folders.manifest()).expect("readable");
         let names = names(&folders.sources()).expect("readable");
         assert!(!names.is_empty());
         for name in names {
             assert!(folders.corpus(&name).is_dir(), "{name}");
-            assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
         }
     }
 

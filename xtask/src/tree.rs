@@ -138,8 +138,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-const SOURCE_FOLDERS: [&str; 5] =
-    ["crates", "conformance", "xtask", "fuzz/src", "fuzz/fuzz_targets"];
+const SOURCE_FOLDERS: [&str; 5] = ["crates", "conformance", "xtask", "fuzz/src", "fuzz/tests"];
 const DOCUMENTS: [&str; 5] =
     ["ARCHITECTURE.md", "CONTRIBUTING.md", "Cargo.toml", "README.md", "SPECIFICATION.md"];
 /// What is in the binary and what builds it.

@@ -3,7 +3,7 @@
 //! `cargo fuzz` would do the same, but is one more program to install, and takes longer to
 //! build than the targets. Its one addition is AddressSanitizer, which needs an unstable flag:
 //! the decoders have no `unsafe` code, and what a promise bounds is asserted in the targets,
-//! the memory that an input takes among it. The layout is `cargo fuzz`'s all the same.
+//! the memory that an input takes among it.
 
 use std::env;
 use std::path::PathBuf;
@@ -14,21 +14,21 @@ use anyhow::{Context, Result, ensure};
 use super::folders::Folders;
 use crate::{command, packages};
 
-/// Builds every target and says where the programs are.
+/// Builds the program, which has every target, and says where it is.
 pub(super) fn build(folders: &Folders) -> Result<PathBuf> {
     ensure!(
         env::var_os("CXX").is_some() || packages::is_there("c++"),
         "libFuzzer needs a C++ compiler: install g++, or name one in CXX"
     );
     let host = host()?;
+    let mut build = command::cargo(["build", "--profile", "fuzz", "--package", PROGRAM]);
     // With a target, even the host's own, the flags leave out build scripts and macros, which
     // are programs without libFuzzer.
-    let mut build = command::cargo(["build", "--release", "--bins", "--target", &host]);
-    build.arg("--manifest-path").arg(folders.manifest());
+    build.args(["--features", "libfuzzer", "--target", &host]);
     build.env("CARGO_TARGET_DIR", folders.build());
     build.env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\u{1f}"));
-    command::run(&mut build)?;
-    Ok(folders.build().join(host).join("release"))
+    command::run(build.current_dir(folders.root()))?;
+    Ok(folders.build().join(host).join("fuzz").join(PROGRAM))
 }
 
 /// The name of the target that is this host.
@@ -39,6 +39,7 @@ fn host() -> Result<String> {
     host.map(str::to_owned).context("rustc does not say what its host is")
 }
 
+const PROGRAM: &str = "linerate-fuzz";
 /// Counters of edges and compared values for libFuzzer (clang's SanitizerCoverage).
 const FLAGS: [&str; 6] = [
     "-Cpasses=sancov-module",

@@ -1,6 +1,6 @@
 //! What stands where: the project's part below `fuzz`, a run's part in the target folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::workspace::Workspace;
 
@@ -18,12 +18,12 @@ impl Folders {
         Self { kept: workspace.root.join("fuzz"), work: workspace.target.join("fuzz") }
     }
 
-    pub(super) fn manifest(&self) -> PathBuf {
-        self.kept.join("Cargo.toml")
+    pub(super) fn root(&self) -> &Path {
+        &self.kept
     }
 
     pub(super) fn sources(&self) -> PathBuf {
-        self.kept.join("fuzz_targets")
+        self.kept.join("src/targets")
     }
 
     pub(super) fn dictionary(&self) -> PathBuf {

@@ -1,4 +1,4 @@
-//! One target: the program that libFuzzer is, and its arguments.
+//! One target: the program that libFuzzer is part of, and its arguments.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -27,9 +27,8 @@ pub(super) struct Running<'a> {
 }
 
 impl Target {
-    pub(super) fn new(name: &str, programs: &Path, folders: &Folders) -> Self {
-        let program = programs.join(name);
-        Self { name: name.to_owned(), program, folders: folders.clone() }
+    pub(super) fn new(name: &str, program: &Path, folders: &Folders) -> Self {
+        Self { name: name.to_owned(), program: program.to_owned(), folders: folders.clone() }
     }
 
     /// Searches for so long. Inputs that are kept come first, those that broke something too.
@@ -74,6 +73,7 @@ impl Target {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
+        command.env("LINERATE_FUZZ_TARGET", &self.name);
         command.arg(format!("-dict={}", self.folders.dictionary().display())).args(BOUNDS);
         command
     }

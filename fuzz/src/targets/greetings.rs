@@ -1,12 +1,13 @@
 //! What opens a connection or a UDP stream: cookies, hellos, answers to them, states.
 
-#![no_main]
+use crate::memory;
+use measurement::Timestamp;
+use protocol::iperf3::{Cookie, Greeting, GreetingEvent, Hello, State, is_reply};
 
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
-use linerate_protocol::iperf3::{Cookie, Greeting, GreetingEvent, Hello, State, is_reply};
-
-fuzz_target!(|bytes: &[u8]| memory::bounded(bytes.len(), || judge(bytes)));
+/// Judges one input.
+pub(super) fn run(bytes: &[u8]) {
+    memory::bounded(bytes.len(), || judge(bytes));
+}
 
 fn judge(bytes: &[u8]) {
     if let Some(hello) = Hello::recognise(bytes) {
@@ -39,12 +40,12 @@ fn greet(bytes: &[u8]) {
 
 /// What comes of a stream that is to send its number, and how many bytes that took.
 fn numbered(bytes: &[u8], length: usize) -> (Option<GreetingEvent>, usize) {
-    let (mut greeting, mut event, mut taken) = (Greeting::new(Default::default()), None, 0);
+    let (mut greeting, mut event, mut taken) = (Greeting::new(Timestamp::default()), None, 0);
     while greeting.room() > 0 && taken < bytes.len() {
         let end = bytes.len().min(taken + greeting.room().min(length));
         event = greeting.handle_bytes(&bytes[taken..end]).or(event);
         taken = end;
-        greeting.await_number(Default::default());
+        greeting.await_number(Timestamp::default());
     }
     assert!(taken <= Cookie::LENGTH + Cookie::INDEX_LENGTH);
     (event, taken)

@@ -1,19 +1,17 @@
 //! Any text in place of an end's results.
 
-#![no_main]
-
 use std::collections::BTreeSet;
 
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
-use linerate_measurement::plan::MAX_STREAMS;
-use linerate_measurement::record::PeerStream;
-use linerate_protocol::iperf3::{Results, ServerOutput, StreamResult};
+use crate::memory;
+use measurement::plan::MAX_STREAMS;
+use measurement::record::PeerStream;
+use protocol::iperf3::{Results, ServerOutput, StreamResult};
 
-fuzz_target!(|text: &[u8]| {
+/// Judges one input.
+pub(super) fn run(text: &[u8]) {
     let read = memory::bounded_to(PER_BYTE, text.len(), || Results::from_json(text));
     memory::bounded(text.len(), || judge(read));
-});
+}
 
 /// A server's output may become a tree of so much; all else takes a fifth.
 const PER_BYTE: usize = 40;

@@ -1,19 +1,17 @@
 //! What the files of a host say, as a tree that was captured elsewhere may have them.
 //! Every parser gets every text.
 
-#![no_main]
+use crate::memory;
+use host::Reading;
+use host::collectors::{PARSERS, Parser};
+use measurement::Series;
 
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
-use linerate_host::Reading;
-use linerate_host::collectors::{PARSERS, Parser};
-use linerate_measurement::Series;
-
-fuzz_target!(|input: &[u8]| {
+/// Judges one input.
+pub(super) fn run(input: &[u8]) {
     for (_, parser) in PARSERS {
         memory::bounded_to(PER_BYTE, input.len(), || judge(parser, input));
     }
-});
+}
 
 /// Three looks at the same text, of which the second is cut in the middle.
 fn judge(parser: Parser, input: &[u8]) {
@@ -25,7 +23,7 @@ fn judge(parser: Parser, input: &[u8]) {
         reading.begin(2 * row);
         parser(text, &mut reading);
     }
-    let at = (0..ROWS as u64).map(linerate_measurement::Timestamp::from_nanos);
+    let at = (0..ROWS as u64).map(measurement::Timestamp::from_nanos);
     let mut series = Series::new(at.collect());
     reading.append_to(ROWS, &mut series, &mut Vec::new());
     assert!(series.is_whole());

@@ -1,17 +1,17 @@
 //! What somebody asks the port for metrics.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
+use crate::memory;
 
 /// The program's own file: the program is no library.
-#[path = "../../crates/cli/src/http/request.rs"]
+#[path = "../../../crates/cli/src/http/request.rs"]
 mod request;
 
 use request::{Asked, Request};
 
-fuzz_target!(|bytes: &[u8]| memory::bounded(bytes.len(), || judge(bytes)));
+/// Judges one input.
+pub(super) fn run(bytes: &[u8]) {
+    memory::bounded(bytes.len(), || judge(bytes));
+}
 
 fn judge(bytes: &[u8]) {
     let whole = Request::read(bytes);

@@ -1,14 +1,14 @@
 //! Any text in place of a client's parameters.
 
-#![no_main]
+use crate::memory;
+use measurement::Transport;
+use measurement::plan::PlanDraft;
+use protocol::iperf3::Parameters;
 
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
-use linerate_measurement::Transport;
-use linerate_measurement::plan::PlanDraft;
-use linerate_protocol::iperf3::Parameters;
-
-fuzz_target!(|text: &[u8]| memory::bounded(text.len(), || judge(text)));
+/// Judges one input.
+pub(super) fn run(text: &[u8]) {
+    memory::bounded(text.len(), || judge(text));
+}
 
 fn judge(text: &[u8]) {
     let Ok(read) = Parameters::from_json(text) else { return };

@@ -1,17 +1,15 @@
 //! Any bytes in place of the files of a captured host, of its archive, and of what the kernel
 //! answers about a device and its queueing disciplines. A captured host comes from anywhere.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
-use linerate_host::inventory::{
+use crate::memory;
+use host::inventory::{
     self, answers, cores, cpuinfo, irqs, limits, lists, memory as modules, options, routes,
 };
-use linerate_host::{Archive, Entry, Tree};
-use linerate_linux::netlink::{QdiscOptions, class_ceiling, ethtool, policers};
+use host::{Archive, Entry, Tree};
+use linux::netlink::{QdiscOptions, class_ceiling, ethtool, policers};
 
-fuzz_target!(|bytes: &[u8]| {
+/// Judges one input.
+pub(super) fn run(bytes: &[u8]) {
     memory::bounded(bytes.len(), || ethtool_messages(bytes));
     memory::bounded(bytes.len(), || traffic_control(bytes));
     memory::bounded(bytes.len(), || firmware(bytes));
@@ -22,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(unpacked.len() <= 3 * (4 << 20));
     }
     whole(bytes);
-});
+}
 
 /// Each parser of text.
 fn files(text: &str) {

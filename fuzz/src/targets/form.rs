@@ -3,14 +3,14 @@
 //! A form that is the peer's own words is admitted exactly if they are true. The first byte
 //! says how it is padded, by being odd or even.
 
-#![no_main]
+use crate::admission::{admits, is_true, sealed};
+use crate::memory;
+use authentication::Padding;
 
-use libfuzzer_sys::fuzz_target;
-use linerate_authentication::Padding;
-use linerate_fuzz::admission::{admits, is_true, sealed};
-use linerate_fuzz::memory;
-
-fuzz_target!(|input: &[u8]| memory::bounded(input.len(), || judge(input)));
+/// Judges one input.
+pub(super) fn run(input: &[u8]) {
+    memory::bounded(input.len(), || judge(input));
+}
 
 fn judge(input: &[u8]) {
     let Some((first, form)) = input.split_first() else { return };

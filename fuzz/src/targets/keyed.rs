@@ -1,15 +1,13 @@
 //! What an end of a connection with a key can be sent before and after both have proved it: without the
 //! key nothing passes, and behind a proof that is right nothing that has no right code.
 
-#![no_main]
+use crate::memory;
+use protocol::iperf3::Cookie;
+use protocol::keyed::{KeyedClient, KeyedHost, Seal};
+use protocol::tuning::SharedKey;
 
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
-use linerate_protocol::iperf3::Cookie;
-use linerate_protocol::keyed::{KeyedClient, KeyedHost, Seal};
-use linerate_protocol::tuning::SharedKey;
-
-fuzz_target!(|input: &[u8]| {
+/// Judges one input.
+pub(super) fn run(input: &[u8]) {
     let Some((piece, bytes)) = input.split_first() else { return };
     let piece = usize::from(*piece).max(1);
     memory::bounded(bytes.len(), || {
@@ -18,7 +16,7 @@ fuzz_target!(|input: &[u8]| {
         behind_the_proof(bytes, piece);
         between_both(bytes, piece);
     });
-});
+}
 
 /// Nobody without the key is taken for one who has it.
 fn without_key(bytes: &[u8], piece: usize) {

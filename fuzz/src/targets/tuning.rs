@@ -1,14 +1,12 @@
 //! What a client that is to tune a host can send, with the key and without it, and what a host can
 //! answer, in pieces of any size.
 
-#![no_main]
+use crate::memory;
+use measurement::{Timestamp, json};
+use protocol::tuning::{Answer, ClientSide, HostSide, Request, SharedKey};
 
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
-use linerate_measurement::{Timestamp, json};
-use linerate_protocol::tuning::{Answer, ClientSide, HostSide, Request, SharedKey};
-
-fuzz_target!(|input: &[u8]| {
+/// Judges one input.
+pub(super) fn run(input: &[u8]) {
     let Some((piece, bytes)) = input.split_first() else { return };
     let piece = usize::from(*piece).max(1);
     memory::bounded(bytes.len(), || {
@@ -16,7 +14,7 @@ fuzz_target!(|input: &[u8]| {
         with_key(bytes, piece);
         as_text(bytes);
     });
-});
+}
 
 /// Nobody without the key gets a request through.
 fn without_key(bytes: &[u8], piece: usize) {

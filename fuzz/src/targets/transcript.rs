@@ -1,23 +1,21 @@
 //! Any bytes in place of what iperf3 and iperf print. Such a text comes from anywhere.
 
-#![no_main]
+use crate::memory;
+use analysis::{judge, load_curves};
+use measurement::host::is_shown;
+use measurement::json;
+use report::import::record;
+use report::import::transcript::{Run, Runs, runs};
 
-use libfuzzer_sys::fuzz_target;
-use linerate_analysis::{judge, load_curves};
-use linerate_fuzz::memory;
-use linerate_measurement::host::is_shown;
-use linerate_measurement::json;
-use linerate_report::import::record;
-use linerate_report::import::transcript::{Run, Runs, runs};
-
-fuzz_target!(|bytes: &[u8]| {
+/// Judges one input.
+pub(super) fn run(bytes: &[u8]) {
     // The second text may have the other ends of the runs of the first.
     let (first, second) = bytes.split_at(bytes.len() / 2);
     for texts in [&[bytes][..], &[first, second][..]] {
         let found = memory::bounded_to(PER_BYTE, bytes.len(), || runs(texts));
         check(&found, texts);
     }
-});
+}
 
 /// Lines are in their text and in order, and a record can be judged, written and read again.
 fn check(found: &Runs, texts: &[&[u8]]) {

@@ -1,17 +1,20 @@
 //! What iperf2 peers send: the first bytes of a connection, requests, the datagrams of a flow and the
 //! report that ends it.
 
-#![no_main]
+use std::time::Duration;
 
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
-use linerate_protocol::iperf2::{
+use crate::memory;
+use measurement::Timestamp;
+use protocol::iperf2::{
     Asks, Back, Bounce, Flow, FlowEvent, Opening, SequenceWidth, ServerReport, Settings,
     end_for_old_server,
 };
-use linerate_protocol::iperf3::Cookie;
+use protocol::iperf3::Cookie;
 
-fuzz_target!(|bytes: &[u8]| memory::bounded(bytes.len(), || judge(bytes)));
+/// Judges one input.
+pub(super) fn run(bytes: &[u8]) {
+    memory::bounded(bytes.len(), || judge(bytes));
+}
 
 fn judge(bytes: &[u8]) {
     if let Some(opening) = Opening::recognise(bytes) {
@@ -23,7 +26,7 @@ fn judge(bytes: &[u8]) {
         if let Opening::Header(Settings { asks: Asks::Answers(bounce), .. }) = opening {
             answer(bounce, bytes);
         }
-        let is_cookie = |bytes: &[u8]| bytes.iter().all(|byte| matches!(byte, b'a'..=b'z'));
+        let is_cookie = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_lowercase);
         assert!(!bytes.get(..Cookie::LENGTH - 1).is_some_and(is_cookie));
     }
     if let Some(report) = ServerReport::read(bytes) {
@@ -36,9 +39,11 @@ fn judge(bytes: &[u8]) {
     end_for_old_server(bytes, &mut end);
     let mut datagrams = bytes.chunks(DATAGRAM);
     let Some(first) = datagrams.next() else { return };
-    let Some(mut flow) = Flow::begin(first, Default::default(), Default::default()) else { return };
+    let Some(mut flow) = Flow::begin(first, Timestamp::default(), Duration::default()) else {
+        return;
+    };
     for datagram in std::iter::once(first).chain(datagrams) {
-        if let FlowEvent::Answer(answer) = flow.handle(datagram, Default::default()) {
+        if let FlowEvent::Answer(answer) = flow.handle(datagram, Timestamp::default()) {
             assert!(answer.len() <= datagram.len(), "a forged source address gains nothing");
         }
     }

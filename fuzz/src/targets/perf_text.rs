@@ -1,15 +1,13 @@
 //! Any bytes in place of what perf prints, and of folded stacks. Such a text comes from anywhere.
 
-#![no_main]
+use crate::memory;
+use measurement::Profile;
+use measurement::host::is_shown;
+use report::folded;
+use report::import::{self, Content, Import, Imported, Table};
 
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
-use linerate_measurement::Profile;
-use linerate_measurement::host::is_shown;
-use linerate_report::folded;
-use linerate_report::import::{self, Content, Import, Imported, Table};
-
-fuzz_target!(|bytes: &[u8]| {
+/// Judges one input.
+pub(super) fn run(bytes: &[u8]) {
     for format in profiles() {
         let read = || (format.recognises(bytes), format.unread(bytes), format.read(bytes));
         let (_, unread, imported) = memory::bounded_to(PER_BYTE, bytes.len(), read);
@@ -20,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
             _ => {}
         }
     }
-});
+}
 
 /// There are several, each in its place, and none has more than all.
 fn check_tables(tables: &[Table]) {

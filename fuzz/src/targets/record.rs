@@ -1,17 +1,15 @@
 //! A record that somebody changed: numbers that cannot be, parts that are missing, lists that are
 //! longer or shorter than others. It is judged and shown.
 
-#![no_main]
-
 use std::sync::OnceLock;
 
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::memory;
-use linerate_report::export;
-use linerate_report::import::record;
+use crate::memory;
+use report::export;
+use report::import::record;
 use serde_json::{Value, json};
 
-fuzz_target!(|input: &[u8]| {
+/// Judges one input.
+pub(super) fn run(input: &[u8]) {
     let Some((which, changes)) = input.split_first() else { return };
     let (record, places) = &originals()[usize::from(*which) % originals().len()];
     let mut record = record.clone();
@@ -24,12 +22,12 @@ fuzz_target!(|input: &[u8]| {
     }
     let text = record.to_string();
     memory::bounded_to(PER_BYTE, text.len(), || explain(&text));
-});
+}
 
 fn explain(text: &str) {
     let Ok(mut records) = record::read(text.as_bytes()) else { return };
     for record in &mut records.records {
-        record.judgement = Some(linerate_analysis::judge(record));
+        record.judgement = Some(analysis::judge(record));
     }
     let mut shown = Vec::new();
     for format in export::ALL {
@@ -79,9 +77,9 @@ fn originals() -> &'static [(Value, Vec<String>)] {
     static ORIGINALS: OnceLock<Vec<(Value, Vec<String>)>> = OnceLock::new();
     ORIGINALS.get_or_init(|| {
         let texts = [
-            include_str!("../records/tcp.json"),
-            include_str!("../records/udp.json"),
-            include_str!("../records/both_ways.json"),
+            include_str!("../../records/tcp.json"),
+            include_str!("../../records/udp.json"),
+            include_str!("../../records/both_ways.json"),
         ];
         let original = |text| {
             let record: Value = serde_json::from_str(text).expect("it is a record");

@@ -2,13 +2,13 @@
 //!
 //! The first byte of an input says how wide the counters are, by being odd or even.
 
-#![no_main]
+use crate::{memory, sequence};
+use protocol::iperf3::{CounterWidth, Header};
 
-use libfuzzer_sys::fuzz_target;
-use linerate_fuzz::{memory, sequence};
-use linerate_protocol::iperf3::{CounterWidth, Header};
-
-fuzz_target!(|input: &[u8]| memory::bounded(input.len(), || judge(input)));
+/// Judges one input.
+pub(super) fn run(input: &[u8]) {
+    memory::bounded(input.len(), || judge(input));
+}
 
 fn judge(input: &[u8]) {
     let Some((first, payload)) = input.split_first() else { return };

@@ -1,0 +1,13 @@
+//! Any text in place of a file with an RSA key.
+
+use crate::memory;
+use authentication::{PrivateKey, PublicKey};
+
+/// Judges one input.
+pub(super) fn run(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    memory::bounded(text.len(), || {
+        let _ = PrivateKey::from_pem(text);
+        let _ = PublicKey::from_pem(text);
+    });
+}
