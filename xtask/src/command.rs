@@ -16,6 +16,14 @@ pub(crate) fn cargo<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> 
     command
 }
 
+/// A cargo that has clippy's driver compile and lint the crates of the workspace, as the alias
+/// `cargo xtask` has it. What it makes can be run, unlike what `cargo clippy` makes.
+pub(crate) fn linting_cargo<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
+    let mut cargo = cargo(arguments);
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+    cargo
+}
+
 /// Shows a command, runs it, and fails if it does.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let shown = shown(command);

@@ -17,6 +17,7 @@ mod faults;
 mod fuzz;
 mod generated;
 mod hosts;
+mod long;
 mod mars;
 mod messages;
 mod models;
@@ -56,6 +57,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs the task of a command line without the name of the program.
+fn task(words: &[&str]) -> anyhow::Result<()> {
+    let words = std::iter::once("cargo xtask").chain(words.iter().copied());
+    say(Arguments::try_parse_from(words)?.task.run()?);
+    Ok(())
+}
+
 /// Tasks of the linerate workspace.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
@@ -75,6 +83,7 @@ enum Task {
     Exports(exports::Exports),
     Faults(faults::Faults),
     Fuzz(fuzz::Fuzz),
+    Long(long::Long),
     Mars(mars::Mars),
     Messages(messages::Messages),
     Models(models::Models),
@@ -104,6 +113,7 @@ impl Task {
             Self::Exports(task) => task.run(),
             Self::Faults(task) => task.run(),
             Self::Fuzz(task) => task.run(),
+            Self::Long(task) => task.run(),
             Self::Mars(task) => task.run(),
             Self::Messages(task) => task.run(),
             Self::Models(task) => task.run(),

@@ -8,9 +8,8 @@ mod target;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use testbed::promise::Outcome;
 
@@ -61,24 +60,6 @@ impl Static {
         ensure!(size.kept(), "too large: {verdict}");
         Ok(verdict)
     }
-}
-
-/// Builds what stages of `test` run, at the same time, since linking is done by one thread.
-pub(crate) fn build_ahead(workspace: &Workspace, board: &Target) -> Result<()> {
-    let own = Target::native().context("no static file is built for this architecture")?;
-    for target in [own, board] {
-        packages::provide(target.needs())?;
-        if let Err(error) = target.provide_library() {
-            say(format!("nothing is built ahead for {}: {error:#}", target.name));
-            return Ok(());
-        }
-    }
-    thread::scope(|scope| {
-        let small = scope.spawn(|| build::build(workspace, board, Contents::Board));
-        build::build(workspace, own, Contents::Whole)?;
-        let small = small.join();
-        small.map_err(|_| anyhow!("a thread ended in the middle"))?.map(drop)
-    })
 }
 
 /// What [`Static`] built.

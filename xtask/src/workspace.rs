@@ -53,9 +53,9 @@ impl Workspace {
     /// Builds the program of a member and says where it is.
     pub(crate) fn program(&self, build: Build, name: &str) -> Result<PathBuf> {
         let mut cargo = match build {
-            // With the same features as the tests, so that nothing is compiled twice; programs
-            // with a test of their own are built beside it.
-            Build::Checked => command::cargo(["test", "--workspace", "--quiet", "--no-run"]),
+            // As the gate compiles, so that nothing is compiled twice; programs with a test of
+            // their own are built beside it.
+            Build::Checked => command::linting_cargo(CHECKED),
             Build::Release => command::cargo(["build", "--release", "--package", name]),
         };
         command::run(cargo.current_dir(&self.root))?;
@@ -72,6 +72,10 @@ impl Workspace {
         })
     }
 }
+
+/// What the gate compiles.
+pub(crate) const CHECKED: [&str; 5] =
+    ["test", "--workspace", "--all-targets", "--no-run", "--quiet"];
 
 /// How programs are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
