@@ -7,14 +7,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Makes [`RuleId`] from layers of lines of `Variant = "slug" | "old name",`.
+/// Makes [`RuleId`] from layers of lines of `Variant = "slug",`.
 macro_rules! rules {
-    ($($layer:literal { $($rule:ident = $slug:literal $(| $old:literal)?,)* })*) => {
+    ($($layer:literal { $($rule:ident = $slug:literal,)* })*) => {
         /// Identifier of a rule of the analysis, i.e. of one thing that can limit a test or
         /// mislead.
         ///
-        /// It is written as a slug (`udp-receive-buffer`). The oldest records have a letter and a
-        /// number instead (`U1`), which can still be read.
+        /// It is written as a slug (`udp-receive-buffer`).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum RuleId {
             $($(#[doc = concat!("`", $slug, "`")] $rule,)*)*
@@ -38,160 +37,151 @@ macro_rules! rules {
                     $($(Self::$rule => $layer,)*)*
                 }
             }
-
-            /// The identifier that the oldest records have for the rule, such as `U1`. None: the
-            /// rule is newer than that.
-            pub const fn old_name(self) -> Option<&'static str> {
-                let names: &[&'static str] = match self {
-                    $($(Self::$rule => &[$($old)?],)*)*
-                };
-                names.first().copied()
-            }
         }
     };
 }
 
 rules! {
     "Link" {
-        LinkSpeedLow = "link-speed-low" | "L1",
-        DuplexMismatch = "duplex-mismatch" | "L2",
-        RxFrameErrors = "rx-frame-errors" | "L3",
-        PauseFrames = "pause-frames" | "L4",
-        EeeActive = "eee-active" | "L5",
-        LinkSaturated = "link-saturated" | "L6",
-        PathMtuExceeded = "path-mtu-exceeded" | "L7",
+        LinkSpeedLow = "link-speed-low",
+        DuplexMismatch = "duplex-mismatch",
+        RxFrameErrors = "rx-frame-errors",
+        PauseFrames = "pause-frames",
+        EeeActive = "eee-active",
+        LinkSaturated = "link-saturated",
+        PathMtuExceeded = "path-mtu-exceeded",
         PathMtuBlackHole = "path-mtu-black-hole",
         MtuSmall = "mtu-small",
-        BusBandwidth = "bus-bandwidth" | "L8",
+        BusBandwidth = "bus-bandwidth",
     }
     "Interface, interrupts and hooks" {
-        RxRingOverrun = "rx-ring-overrun" | "N1",
-        RxRingSmall = "rx-ring-small" | "N2",
-        ReceiveOnOneCpu = "receive-on-one-cpu" | "N3",
-        ChannelsUnused = "channels-unused" | "N4",
-        IrqOnSlowCore = "irq-on-slow-core" | "N5",
-        IrqAndAppOnOneCpu = "irq-and-app-on-one-cpu" | "N6",
-        IrqAffinityNotHonoured = "irq-affinity-not-honoured" | "N7",
-        IrqbalanceRunning = "irqbalance-running" | "N8",
-        RssImbalance = "rss-imbalance" | "N9",
-        InterruptStorm = "interrupt-storm" | "N10",
-        IrqCoalescingDelay = "irq-coalescing-delay" | "N11",
-        RpsRedundant = "rps-redundant" | "N12",
+        RxRingOverrun = "rx-ring-overrun",
+        RxRingSmall = "rx-ring-small",
+        ReceiveOnOneCpu = "receive-on-one-cpu",
+        ChannelsUnused = "channels-unused",
+        IrqOnSlowCore = "irq-on-slow-core",
+        IrqAndAppOnOneCpu = "irq-and-app-on-one-cpu",
+        IrqAffinityNotHonoured = "irq-affinity-not-honoured",
+        IrqbalanceRunning = "irqbalance-running",
+        RssImbalance = "rss-imbalance",
+        InterruptStorm = "interrupt-storm",
+        IrqCoalescingDelay = "irq-coalescing-delay",
+        RpsRedundant = "rps-redundant",
         IngressDrops = "ingress-drops",
         InputDrops = "input-drops",
         ForwardDrops = "forward-drops",
         OutputDrops = "output-drops",
     }
     "Kernel receive path" {
-        SoftnetBacklogOverflow = "softnet-backlog-overflow" | "S1",
-        NapiBudgetExhausted = "napi-budget-exhausted" | "S2",
-        RpsOff = "rps-off" | "S3",
-        RpsFlowLimit = "rps-flow-limit" | "S4",
-        SoftirqSaturated = "softirq-saturated" | "S5",
-        RfsOff = "rfs-off" | "S6",
+        SoftnetBacklogOverflow = "softnet-backlog-overflow",
+        NapiBudgetExhausted = "napi-budget-exhausted",
+        RpsOff = "rps-off",
+        RpsFlowLimit = "rps-flow-limit",
+        SoftirqSaturated = "softirq-saturated",
+        RfsOff = "rfs-off",
     }
     "UDP" {
-        UdpReceiveBuffer = "udp-receive-buffer" | "U1",
-        UdpMemoryExhausted = "udp-memory-exhausted" | "U2",
-        UdpSendBlocked = "udp-send-blocked" | "U3",
-        UdpPortClosed = "udp-port-closed" | "U4",
-        UdpDamagedOrFragmented = "udp-damaged-or-fragmented" | "U5",
-        UdpPathLoss = "udp-path-loss" | "U6",
-        UdpSocketLock = "udp-socket-lock" | "U7",
+        UdpReceiveBuffer = "udp-receive-buffer",
+        UdpMemoryExhausted = "udp-memory-exhausted",
+        UdpSendBlocked = "udp-send-blocked",
+        UdpPortClosed = "udp-port-closed",
+        UdpDamagedOrFragmented = "udp-damaged-or-fragmented",
+        UdpPathLoss = "udp-path-loss",
+        UdpSocketLock = "udp-socket-lock",
     }
     "TCP" {
-        ReceiveWindowLimited = "receive-window-limited" | "H1",
-        SendBufferLimited = "send-buffer-limited" | "H2",
-        CwndGrowing = "cwnd-growing" | "H3",
-        ApplicationLimited = "application-limited" | "H4",
-        TcpPathLoss = "tcp-path-loss" | "H5",
-        PacketReordering = "packet-reordering" | "H6",
-        ReceiveQueuePruned = "receive-queue-pruned" | "H7",
-        TcpMemoryPressure = "tcp-memory-pressure" | "H8",
-        StandingQueue = "standing-queue" | "H9",
+        ReceiveWindowLimited = "receive-window-limited",
+        SendBufferLimited = "send-buffer-limited",
+        CwndGrowing = "cwnd-growing",
+        ApplicationLimited = "application-limited",
+        TcpPathLoss = "tcp-path-loss",
+        PacketReordering = "packet-reordering",
+        ReceiveQueuePruned = "receive-queue-pruned",
+        TcpMemoryPressure = "tcp-memory-pressure",
+        StandingQueue = "standing-queue",
         PathRateLimit = "path-rate-limit",
         AckPathLimited = "ack-path-limited",
-        SocketBufferBelowBdp = "socket-buffer-below-bdp" | "H10",
+        SocketBufferBelowBdp = "socket-buffer-below-bdp",
         SocketBufferMaximum = "socket-buffer-maximum",
-        TcpOptionsMissing = "tcp-options-missing" | "H11",
-        EcnMarked = "ecn-marked" | "H12",
-        QueuedAtSender = "queued-at-sender" | "H13",
-        GroNotMerging = "gro-not-merging" | "H14",
+        TcpOptionsMissing = "tcp-options-missing",
+        EcnMarked = "ecn-marked",
+        QueuedAtSender = "queued-at-sender",
+        GroNotMerging = "gro-not-merging",
     }
     "CPU" {
-        CopyCost = "copy-cost" | "K1",
-        ChecksumCost = "checksum-cost" | "K2",
-        MisalignedAccess = "misaligned-access" | "K3",
-        VectorCopyUnused = "vector-copy-unused" | "K4",
-        InOrderCore = "in-order-core" | "K5",
-        DmaSyncCost = "dma-sync-cost" | "K6",
-        CpufreqGovernor = "cpufreq-governor" | "K7",
-        SyscallCost = "syscall-cost" | "K9",
-        PacketFilterCost = "packet-filter-cost" | "K10",
-        LockContention = "lock-contention" | "K11",
-        PacketProcessingCost = "packet-processing-cost" | "K12",
-        SingleThreadSaturated = "single-thread-saturated" | "K13",
-        CpuSaturated = "cpu-saturated" | "K14",
-        ProcessStopped = "process-stopped" | "K15",
+        CopyCost = "copy-cost",
+        ChecksumCost = "checksum-cost",
+        MisalignedAccess = "misaligned-access",
+        VectorCopyUnused = "vector-copy-unused",
+        InOrderCore = "in-order-core",
+        DmaSyncCost = "dma-sync-cost",
+        CpufreqGovernor = "cpufreq-governor",
+        SyscallCost = "syscall-cost",
+        PacketFilterCost = "packet-filter-cost",
+        LockContention = "lock-contention",
+        PacketProcessingCost = "packet-processing-cost",
+        SingleThreadSaturated = "single-thread-saturated",
+        CpuSaturated = "cpu-saturated",
+        ProcessStopped = "process-stopped",
     }
     "Offloads" {
-        ChecksumOffloadOff = "checksum-offload-off" | "O1",
-        ScatterGatherOff = "scatter-gather-off" | "O2",
-        TsoOff = "tso-off" | "O3",
-        GroOff = "gro-off" | "O4",
-        HwGroOff = "hw-gro-off" | "O5",
-        UdpSegmentationOff = "udp-segmentation-off" | "O6",
-        BigTcpOff = "big-tcp-off" | "O7",
+        ChecksumOffloadOff = "checksum-offload-off",
+        ScatterGatherOff = "scatter-gather-off",
+        TsoOff = "tso-off",
+        GroOff = "gro-off",
+        HwGroOff = "hw-gro-off",
+        UdpSegmentationOff = "udp-segmentation-off",
+        BigTcpOff = "big-tcp-off",
     }
     "Transmit queues" {
-        QdiscLimit = "qdisc-limit" | "Q1",
+        QdiscLimit = "qdisc-limit",
         NetemActive = "netem-active",
-        PacingWithoutFq = "pacing-without-fq" | "Q2",
-        BqlMissing = "bql-missing" | "Q3",
-        TxDrops = "tx-drops" | "Q4",
-        XpsOff = "xps-off" | "Q5",
+        PacingWithoutFq = "pacing-without-fq",
+        BqlMissing = "bql-missing",
+        TxDrops = "tx-drops",
+        XpsOff = "xps-off",
     }
     "Memory and bus" {
-        IrqOnRemoteNode = "irq-on-remote-node" | "M1",
-        ZerocopyOptmemLimit = "zerocopy-optmem-limit" | "M2",
-        ZerocopySmallPages = "zerocopy-small-pages" | "M3",
-        ConntrackFull = "conntrack-full" | "M4",
-        IommuMappingCost = "iommu-mapping-cost" | "M5",
+        IrqOnRemoteNode = "irq-on-remote-node",
+        ZerocopyOptmemLimit = "zerocopy-optmem-limit",
+        ZerocopySmallPages = "zerocopy-small-pages",
+        ConntrackFull = "conntrack-full",
+        IommuMappingCost = "iommu-mapping-cost",
     }
     "Host and run" {
-        SenderBelowRate = "sender-below-rate" | "T1",
-        WorkerSaturated = "worker-saturated" | "T2",
-        RunDelay = "run-delay" | "T3",
-        CpuSteal = "cpu-steal" | "T4",
-        CgroupCpuQuota = "cgroup-cpu-quota" | "T5",
-        CpuFrequencyDrop = "cpu-frequency-drop" | "T6",
-        OtherProcesses = "other-processes" | "T7",
-        ForeignTraffic = "foreign-traffic" | "T8",
-        LinkFlap = "link-flap" | "T9",
-        ClockOffsetUncertain = "clock-offset-uncertain" | "T10",
-        RunsDiffer = "runs-differ" | "T11",
-        VirtualPath = "virtual-path" | "T12",
+        SenderBelowRate = "sender-below-rate",
+        WorkerSaturated = "worker-saturated",
+        RunDelay = "run-delay",
+        CpuSteal = "cpu-steal",
+        CgroupCpuQuota = "cgroup-cpu-quota",
+        CpuFrequencyDrop = "cpu-frequency-drop",
+        OtherProcesses = "other-processes",
+        ForeignTraffic = "foreign-traffic",
+        LinkFlap = "link-flap",
+        ClockOffsetUncertain = "clock-offset-uncertain",
+        RunsDiffer = "runs-differ",
+        VirtualPath = "virtual-path",
     }
     "Numbers that mislead" {
-        LossLocation = "loss-location" | "C1",
-        SenderBursts = "sender-bursts" | "C4",
-        ReceiverResultMissing = "receiver-result-missing" | "C5",
-        WarmUpInMean = "warm-up-in-mean" | "C7",
-        TailLoss = "tail-loss" | "C9",
-        JitterOfReceiver = "jitter-of-receiver" | "C12",
-        IntervalMismatch = "interval-mismatch" | "C14",
-        CountersContradict = "counters-contradict" | "C15",
-        SpuriousRetransmissions = "spurious-retransmissions" | "C16",
-        SocketBufferDiffers = "socket-buffer-differs" | "C19",
-        ReassemblyFailures = "reassembly-failures" | "C21",
-        UdpPacingWithoutFq = "udp-pacing-without-fq" | "C23",
-        RateGranularity = "rate-granularity" | "C26",
-        ZerocopyCopied = "zerocopy-copied" | "C27",
-        TestIncomplete = "test-incomplete" | "C28",
-        PeerVersionDefects = "peer-version-defects" | "C29",
-        ConcurrentTests = "concurrent-tests" | "C30",
-        CongestionControlDiffers = "congestion-control-differs" | "C31",
-        HostCountersMissing = "host-counters-missing" | "hosts",
+        LossLocation = "loss-location",
+        SenderBursts = "sender-bursts",
+        ReceiverResultMissing = "receiver-result-missing",
+        WarmUpInMean = "warm-up-in-mean",
+        TailLoss = "tail-loss",
+        JitterOfReceiver = "jitter-of-receiver",
+        IntervalMismatch = "interval-mismatch",
+        CountersContradict = "counters-contradict",
+        SpuriousRetransmissions = "spurious-retransmissions",
+        SocketBufferDiffers = "socket-buffer-differs",
+        ReassemblyFailures = "reassembly-failures",
+        UdpPacingWithoutFq = "udp-pacing-without-fq",
+        RateGranularity = "rate-granularity",
+        ZerocopyCopied = "zerocopy-copied",
+        TestIncomplete = "test-incomplete",
+        PeerVersionDefects = "peer-version-defects",
+        ConcurrentTests = "concurrent-tests",
+        CongestionControlDiffers = "congestion-control-differs",
+        HostCountersMissing = "host-counters-missing",
     }
 }
 
@@ -216,12 +206,9 @@ impl std::error::Error for UnknownRule {}
 impl FromStr for RuleId {
     type Err = UnknownRule;
 
-    /// Reads a slug or an old name, in letters of any case.
+    /// Reads a slug, in letters of any case.
     fn from_str(text: &str) -> Result<Self, UnknownRule> {
-        let is_it = |rule: &&Self| {
-            let names = [Some(rule.slug()), rule.old_name()];
-            names.into_iter().flatten().any(|name| name.eq_ignore_ascii_case(text))
-        };
+        let is_it = |rule: &&Self| rule.slug().eq_ignore_ascii_case(text);
         Self::ALL.iter().find(is_it).copied().ok_or_else(|| UnknownRule(text.to_owned()))
     }
 }
@@ -247,11 +234,8 @@ mod tests {
 
     #[test]
     fn no_two_rules_have_one_name() {
-        let slugs = RuleId::ALL.iter().map(|rule| rule.slug());
-        let old = RuleId::ALL.iter().filter_map(|rule| rule.old_name());
-        let names: Vec<_> = slugs.chain(old).map(str::to_ascii_lowercase).collect();
-        let unique: BTreeSet<_> = names.iter().collect();
-        assert_eq!(unique.len(), names.len());
+        let slugs: BTreeSet<_> = RuleId::ALL.iter().map(|rule| rule.slug()).collect();
+        assert_eq!(slugs.len(), RuleId::ALL.len());
     }
 
     #[test]
@@ -266,9 +250,11 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_read_by_slug_and_by_its_old_name_and_written_as_slug() {
+    fn a_rule_is_read_and_written_as_slug() {
         let read = |text: &str| serde_json::from_str::<RuleId>(text);
-        for text in ["\"udp-receive-buffer\"", "\"U1\"", "\"u1\"", "\"\\u0055\\u0031\""] {
+        for text in
+            ["\"udp-receive-buffer\"", "\"UDP-Receive-Buffer\"", "\"\\u0075dp-receive-buffer\""]
+        {
             assert_eq!(read(text).expect("a rule"), RuleId::UdpReceiveBuffer, "{text}");
         }
         let written = serde_json::to_string(&RuleId::UdpReceiveBuffer).expect("it is text");

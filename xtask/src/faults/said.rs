@@ -201,8 +201,8 @@ pub(super) mod tests {
 
     #[test]
     fn leaving_it_open_is_right_where_the_word_is_said() {
-        let open = expected("expect = { cause = { rules = ['H5'], open = 'observe' } }");
-        let never = expected("expect = { cause = { rules = ['H5'] } }");
+        let open = expected("expect = { cause = { rules = ['tcp-path-loss'], open = 'observe' } }");
+        let never = expected("expect = { cause = { rules = ['tcp-path-loss'] } }");
         let undecided = said(Conclusion::Undecided, None, "observe the router");
         assert!(undecided.is_right(&open) && !undecided.is_right(&never));
         assert!(!said(Conclusion::Undecided, None, "a longer run").is_right(&open));

@@ -56,8 +56,7 @@ mod tests {
     use super::*;
 
     fn class(said: &Said) -> Class {
-        let quota =
-            "expect = { cause = { rules = ['T5'], on = ['server'], open = 'run linerate' } }";
+        let quota = "expect = { cause = { rules = ['cgroup-cpu-quota'], on = ['server'], open = 'run linerate' } }";
         Class::of(said, &[expected(quota)])
     }
 
@@ -86,7 +85,7 @@ mod tests {
     #[test]
     fn of_two_causes_either_is_right() {
         let quota = said(Conclusion::Limited, Some(finding(RuleId::CgroupCpuQuota, None)), "");
-        let both = ["H1", "T5"]
+        let both = ["receive-window-limited", "cgroup-cpu-quota"]
             .map(|rule| expected(&format!("expect = {{ cause = {{ rules = ['{rule}'] }} }}")));
         assert_eq!(Class::of(&quota, &both), Class::Right);
         assert_eq!(Class::of(&quota, &both[..1]), Class::Wrong);
