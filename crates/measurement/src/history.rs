@@ -39,10 +39,8 @@ pub struct Run {
 pub struct RunRow {
     /// Title, e.g. `TCP send, 3 streams`.
     pub row: String,
-    /// What the plan asked for beyond the title ([`crate::TestRecord::settings`]). None: not known,
-    /// as of a run that an earlier version kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub settings: Option<String>,
+    /// What the plan asked for beyond the title ([`crate::TestRecord::settings`]).
+    pub settings: String,
     /// What its value measures.
     pub quantity: Quantity,
     /// The value in the unit of the quantity.

@@ -108,7 +108,7 @@ fn settings_beyond_a_screen_are_counted() {
 fn run(id: i64, tags: &[&str]) -> Run {
     let row = |row: &str, stamp, limit: &str| RunRow {
         row: row.to_owned(),
-        settings: Some(String::new()),
+        settings: String::new(),
         quantity: Quantity::Rate,
         value: 941.4e6,
         stamp,

@@ -121,7 +121,7 @@ fn rows(record: &TestRecord) -> impl Iterator<Item = RunRow> {
     let settings = record.settings();
     record.figures().into_iter().map(move |figure| RunRow {
         row: figure.row,
-        settings: Some(settings.clone()),
+        settings: settings.clone(),
         quantity: figure.quantity,
         value: figure.value,
         stamp,

@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreError;
-use crate::schema::{self, STEPS, State};
+use crate::schema::{self, State, VERSION};
 
 /// Opens the store at `path` to read and write; makes it, and its folder, if there is none. Only
 /// the owner may read what is made: records tell of hosts and addresses.
@@ -93,15 +93,14 @@ fn log_path(path: &Path) -> PathBuf {
 
 /// Says why a file cannot be used by this version.
 fn refuse(path: &Path, connection: &Connection) -> Result<(), StoreError> {
-    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
     let state = retried(|| {
         connection.busy_timeout(PATIENCE)?;
         schema::state(connection)
     });
     match state.map_err(|error| StoreError::of(path, &error))? {
         State::Foreign => Err(StoreError::Foreign { path: path.to_owned() }),
-        State::Steps(found) if found > known => {
-            Err(StoreError::Newer { path: path.to_owned(), found, known })
+        State::Version(found) if found > VERSION => {
+            Err(StoreError::Newer { path: path.to_owned(), found, known: VERSION })
         }
         _ => Ok(()),
     }
@@ -122,7 +121,7 @@ fn prepare(connection: &mut Connection, log: u64) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log < LONGEST_LOG)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    schema::migrate(connection, &STEPS)
+    schema::make(connection)
 }
 
 /// To change the way of writing SQLite does not wait for another process.

@@ -1,7 +1,7 @@
-//! The tables, and how a file of an earlier version gets them.
+//! The tables, and how a file gets them.
 //!
-//! `user_version` counts the steps that a file has had, `application_id` says that it is of
-//! linerate (pragma statements of SQLite). A step that was released does not change.
+//! `user_version` is the version of the tables, `application_id` says that a file is of linerate
+//! (pragma statements of SQLite).
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -10,8 +10,8 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(crate) enum State {
     /// It has no tables yet.
     Empty,
-    /// It has had so many of the [`STEPS`].
-    Steps(i64),
+    /// It has the tables of this version.
+    Version(i64),
     /// It is of another program.
     Foreign,
 }
@@ -23,37 +23,26 @@ pub(crate) fn state(connection: &Connection) -> rusqlite::Result<State> {
         connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()?;
     let number = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id")?;
-    let steps = number("PRAGMA user_version")?;
+    let version = number("PRAGMA user_version")?;
     Ok(match (application, number("SELECT count(*) FROM sqlite_schema")?) {
-        (APPLICATION, _) => State::Steps(steps),
-        (0, 0) if steps == 0 => State::Empty,
+        (APPLICATION, _) => State::Version(version),
+        (0, 0) if version == 0 => State::Empty,
         _ => State::Foreign,
     })
 }
 
-/// Takes the `steps` that the file has not had, all or none of them.
-pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
-    // Another process may take them first: what the file has is looked up under the lock.
+/// Makes the tables in a file that has none.
+pub(crate) fn make(connection: &mut Connection) -> rusqlite::Result<()> {
+    // Another process may make them first: what the file has is looked up under the lock.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let taken = match state(&transaction)? {
-        State::Steps(taken) => usize::try_from(taken).unwrap_or(usize::MAX),
-        State::Empty => 0,
-        State::Foreign => usize::MAX,
-    };
-    for step in steps.iter().skip(taken) {
-        transaction.execute_batch(step)?;
-    }
-    let is_new = taken < steps.len();
+    let is_new = state(&transaction)? == State::Empty;
     if is_new {
+        transaction.execute_batch(TABLES)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
-        transaction.pragma_update(
-            None,
-            "user_version",
-            i64::try_from(steps.len()).unwrap_or(i64::MAX),
-        )?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
     }
     transaction.commit()?;
-    // Who finds the file without its log is to know it for what it is.
+    // A file that is found without its log is to be known as a store.
     if is_new { move_log(connection) } else { Ok(()) }
 }
 
@@ -65,10 +54,10 @@ pub(crate) fn move_log(connection: &Connection) -> rusqlite::Result<()> {
 /// `"lrte"` in ASCII.
 const APPLICATION: i64 = 0x6c72_7465;
 
-/// Each makes the next version of the tables.
-pub(crate) const STEPS: [&str; 2] = [MADE, SETTINGS];
+/// Version of the tables.
+pub(crate) const VERSION: i64 = 1;
 
-const MADE: &str = "
+const TABLES: &str = "
 CREATE TABLE host (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
@@ -104,6 +93,7 @@ CREATE TABLE row (
     value REAL NOT NULL,
     stamp TEXT NOT NULL,
     bottleneck TEXT NOT NULL,
+    settings TEXT NOT NULL,
     PRIMARY KEY (run, position)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE tag (
@@ -118,8 +108,6 @@ CREATE TABLE record (
     json BLOB NOT NULL
 ) STRICT;
 ";
-/// What the plan of a row asked for; null in a row of before.
-const SETTINGS: &str = "ALTER TABLE row ADD COLUMN settings TEXT";
 
 #[cfg(test)]
 mod tests {
@@ -130,29 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_gets_all_steps_and_a_later_one_what_it_lacks() {
+    fn an_empty_file_gets_the_tables_once() {
         let mut connection = memory();
         assert_eq!(state(&connection), Ok(State::Empty));
-        let steps = ["CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y", "CREATE TABLE b (z)"];
-        migrate(&mut connection, &steps[..1]).expect("one step");
-        connection.execute("INSERT INTO a VALUES (7)", []).expect("a row");
-        assert_eq!(state(&connection), Ok(State::Steps(1)));
         for _ in 0..2 {
-            migrate(&mut connection, &steps).expect("two more, once");
-            assert_eq!(state(&connection), Ok(State::Steps(3)));
+            make(&mut connection).expect("tables");
+            assert_eq!(state(&connection), Ok(State::Version(VERSION)));
         }
-        let sum = "SELECT x + coalesce(y, 1) + (SELECT count(*) FROM b) FROM a";
-        assert_eq!(connection.query_row(sum, [], |row| row.get(0)), Ok(8));
-    }
-
-    #[test]
-    fn a_step_that_fails_leaves_what_was_there() {
-        let mut connection = memory();
-        let steps = ["CREATE TABLE a (x)", "CREATE TABLE b (x); nonsense"];
-        migrate(&mut connection, &steps[..1]).expect("one step");
-        migrate(&mut connection, &steps).expect_err("nonsense");
-        assert_eq!(state(&connection), Ok(State::Steps(1)));
-        migrate(&mut connection, &["", "CREATE TABLE b (x)"]).expect("there is no b");
     }
 
     #[test]

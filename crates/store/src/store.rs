@@ -24,11 +24,11 @@ pub struct Store {
 
 impl Store {
     /// Opens the store at `path` to read and write; makes it if there is none, readable by its
-    /// owner only, and brings one of an earlier version up to date.
+    /// owner only.
     ///
     /// # Errors
-    /// [`StoreError`] says what is wrong with the file; a file that is none of this version or an
-    /// earlier one is left as it is.
+    /// [`StoreError`] says what is wrong with the file; a file that is none of this version is left
+    /// as it is.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Ok(Self { path: path.to_owned(), connection: open::to_write(path)? })
     }
@@ -62,7 +62,7 @@ impl Store {
             let mut runs = find(connection, filter)?;
             let pattern = like(filter.row.as_deref().unwrap_or_default());
             let mut tags = connection.prepare(TAGS)?;
-            let mut rows = connection.prepare(&rows_sql(connection)?)?;
+            let mut rows = connection.prepare(ROWS)?;
             for run in &mut runs {
                 run.tags = tags.query_map([run.id], tag)?.collect::<Result<_, _>>()?;
                 let of_run = params![run.id, pattern];
@@ -73,7 +73,7 @@ impl Store {
     }
 
     /// The JSON of the records of a run, as [`measurement::json::write_records`] writes it. It may
-    /// be of an earlier version of the format, and of anybody: `report::import::record` reads it.
+    /// be of anybody: `report::import::record` reads it.
     ///
     /// # Errors
     /// [`StoreError::NoRun`], or what is wrong with the store.
@@ -280,17 +280,6 @@ fn find(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Run>> 
     connection.prepare(&sql)?.query_map(rusqlite::params_from_iter(values), run)?.collect()
 }
 
-/// The rows of a run. A file that is only read may be of an earlier version, without their settings.
-fn rows_sql(connection: &Connection) -> rusqlite::Result<String> {
-    let sql = "SELECT count(*) FROM pragma_table_info('row') WHERE name = 'settings'";
-    let has_settings: bool = connection.query_row(sql, [], |row| row.get(0))?;
-    let settings = if has_settings { "settings" } else { "NULL" };
-    Ok(format!(
-        "SELECT title, quantity, value, stamp, bottleneck, {settings} FROM row \
-         WHERE run = ? AND title LIKE ? ESCAPE '\\' ORDER BY position"
-    ))
-}
-
 fn tag(row: &Row<'_>) -> rusqlite::Result<String> {
     Ok(Tag::shown(&row.get::<_, String>(0)?, &row.get::<_, String>(1)?))
 }
@@ -316,6 +305,8 @@ const fn name(quantity: Quantity) -> &'static str {
 }
 
 const TAGS: &str = "SELECT name, value FROM tag WHERE run = ? ORDER BY name";
+const ROWS: &str = "SELECT title, quantity, value, stamp, bottleneck, settings FROM row \
+     WHERE run = ? AND title LIKE ? ESCAPE '\\' ORDER BY position";
 const INSERT_ROW: &str = "INSERT INTO row (run, position, title, quantity, value, stamp, bottleneck, settings) \
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
 const RATE: Quantity = Quantity::Rate;

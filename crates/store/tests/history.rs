@@ -194,32 +194,6 @@ fn what_is_no_store_of_this_version_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_file_of_the_first_version_is_read_and_brought_up_to_date() {
-    let folder = folder("first");
-    let file = folder.join("history.db");
-    let mut store = Store::open(&file).expect("a store");
-    store.keep(&run(1, "6.1"), about("test")).expect("room");
-    drop(store);
-    let connection = rusqlite::Connection::open(&file).expect("a file of SQLite");
-    let first = "ALTER TABLE row DROP COLUMN settings; PRAGMA user_version = 1";
-    connection.execute_batch(first).expect("the first version had no settings");
-    drop(connection);
-    let settings = |store: &Store| {
-        let runs = store.runs(&Filter::default()).expect("runs");
-        runs.iter().map(|run| run.rows[0].settings.clone()).collect::<Vec<_>>()
-    };
-    let reader = Store::open_to_read(&file).expect("a store").expect("a run");
-    assert_eq!(settings(&reader), [None], "a reader changes nothing");
-    drop(reader);
-    let mut store = Store::open(&file).expect("a store");
-    store.keep(&run(2, "6.1"), about("test")).expect("room");
-    let plan = run(2, "6.1").records[0].settings();
-    assert_eq!(settings(&store), [Some(plan), None]);
-    store.verify().expect("it is whole");
-    fs::remove_dir_all(folder).expect("removed");
-}
-
-#[test]
 fn nothing_kept_is_no_error_for_readers() {
     let folder = folder("absent");
     assert!(Store::open_to_read(&folder.join("history.db")).expect("no error").is_none());
