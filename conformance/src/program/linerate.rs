@@ -168,9 +168,9 @@ mod tests {
     const RECORD: &str = r#"{"streams":[{"id":1,"sender":true,"local":"[fd00::1]:1",
         "peer":"[fd00::2]:2","block_bytes":700,"send_buffer_bytes":1,"receive_buffer_bytes":2}],
         "outcome":{"ending":{"state":"completed"},"directions":[{"direction":"send",
-        "offered":{"bytes":1400,"seconds":1.0,"rate":11200},
-        "delivered":{"bytes":700,"seconds":2.0,"rate":2800},
+        "offered":{"bytes":1400,"seconds":1.0,"rate_bits_per_second":11200},
+        "delivered":{"bytes":700,"seconds":2.0,"rate_bits_per_second":2800},
         "datagrams":{"sent":2,"received":1,"lost":1,"tail":0}}]},
-        "judgement":{"reasons":[{"rule":"T1","stamp":"INVALID","text":"short"},
-            {"rule":"T2","stamp":"SUSPECT","text":"late"}]}}"#;
+        "judgement":{"reasons":[{"rule":"sender-below-rate","stamp":"INVALID","text":"short"},
+            {"rule":"worker-saturated","stamp":"SUSPECT","text":"late"}]}}"#;
 }

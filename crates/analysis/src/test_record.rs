@@ -352,7 +352,7 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
     let plan = PlanDraft::new(transport, direction).check().expect("a plan");
     TestRecord {
         origin: Origin {
-            schema: RecordSchema::V3,
+            schema: RecordSchema::V1,
             linerate: "0.1.0".to_owned(),
             source: Source::Measured,
         },

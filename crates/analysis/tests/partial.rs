@@ -1,32 +1,11 @@
-//! Records of which parts are not known: those of earlier versions, and those that a log or one
-//! end alone gave.
+//! Records of which parts are not known: those that a log or one end alone gave.
 
 use linerate_analysis::judge;
 use measurement::plan::PlanDraft;
-use measurement::record::{RecordSchema, Source};
 use measurement::{ByteSize, Direction, DirectionOutcome, RecordSet, TestRecord, Transport};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
-
-#[test]
-fn a_record_of_the_first_version_is_read_and_nothing_of_it_is_unknown() {
-    let text = include_str!("records/version-1.json");
-    let record: TestRecord = serde_json::from_str(text).expect("a record");
-    assert_eq!(
-        (record.origin.schema, &record.origin.source),
-        (RecordSchema::V1, &Source::Measured)
-    );
-    assert!(record.environment.is_some() && record.peer.is_some());
-    assert!(record.start.is_some() && record.stopped.is_some() && record.outcome.cpu.is_some());
-    for stream in &record.streams {
-        assert!(stream.local.is_some() && stream.peer.is_some() && stream.worker.is_some());
-        assert!(stream.send_buffer.is_some() && stream.receive_buffer.is_some());
-    }
-    let written = serde_json::to_value(&record).expect("serialises");
-    let again: TestRecord = serde_json::from_value(written).expect("a record");
-    assert_eq!(again, record);
-}
 
 #[test]
 fn a_test_of_which_nothing_is_known_is_judged() {

@@ -148,10 +148,8 @@ pub struct DutRow {
     /// Throughput by the loss that may be, in the order of the goals.
     pub goals: Vec<GoalResult>,
     /// Frames of all trials that arrived once more.
-    #[serde(default)]
     pub duplicates: u64,
     /// Frames of all trials that arrived after one that was sent later (RFC 4737).
-    #[serde(default)]
     pub reordered: u64,
     /// Remarks on overloads, and on how the device recovers from them, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

@@ -76,7 +76,6 @@ pub struct InPlace {
     /// Number of completed sends whose bytes the kernel copied after all, as it does on loopback.
     pub copied: u64,
     /// Number of sends that were copied because the kernel had no memory for their completion.
-    #[serde(default)]
     pub written: u64,
 }
 
@@ -89,7 +88,7 @@ pub struct EngineTrial {
     pub engines: Vec<EngineName>,
     /// The delivered rate. None: the test failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "delivered_bits_per_second", alias = "delivered")]
+    #[serde(rename = "delivered_bits_per_second")]
     pub delivered: Option<BitRate>,
     /// The error for which there is no rate.
     #[serde(skip_serializing_if = "Option::is_none", default)]

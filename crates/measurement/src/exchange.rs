@@ -27,13 +27,12 @@ pub enum Way {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exchange {
     /// How requests reach the responder.
-    #[serde(default)]
     pub way: Way,
     /// Length of a request in bytes; UDP: payload bytes of its datagram.
-    #[serde(rename = "request_bytes", alias = "request")]
+    #[serde(rename = "request_bytes")]
     pub request: ByteSize,
     /// Length of a response in bytes; UDP: payload bytes of its datagram.
-    #[serde(rename = "response_bytes", alias = "response")]
+    #[serde(rename = "response_bytes")]
     pub response: ByteSize,
     /// Requests of one stream that may wait for their responses at the same time.
     pub depth: u16,
@@ -41,11 +40,10 @@ pub struct Exchange {
     /// response has arrived.
     #[serde(with = "crate::seconds::optional", skip_serializing_if = "Option::is_none", default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
-    #[serde(rename = "every_seconds", alias = "every")]
+    #[serde(rename = "every_seconds")]
     pub every: Option<Duration>,
     /// Whether both ends poll their sockets without sleeping, so that times do not include
     /// wake-ups.
-    #[serde(default)]
     pub busy: bool,
 }
 

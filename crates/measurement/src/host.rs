@@ -39,18 +39,14 @@ pub struct HostEvidence {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub profile: Option<Profile>,
     /// CPU time that the watching thread took, in seconds: its set-up, its samples and the inventory.
-    #[serde(default)]
     pub cost_seconds: f64,
     /// CPU time that it took after the test to resolve the symbols of the profile, in seconds.
-    #[serde(default)]
     pub resolving_seconds: f64,
     /// Time for which the process of linerate on that host was stopped while streams ran, in
     /// seconds: a thread woke late from a short sleep, but did not wait for a CPU.
-    #[serde(default)]
     pub still_seconds: f64,
     /// Time for which a thread of linerate on that host that napped was late while streams ran, in
     /// seconds, as it waited for a CPU: a quota holds it back, or CPUs are full.
-    #[serde(default)]
     pub held_seconds: f64,
     /// What could not be read, with the reasons.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

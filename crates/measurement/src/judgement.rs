@@ -197,10 +197,10 @@ impl Ledger {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TcpAccount {
     /// Payload bytes that the peer's kernel acknowledged.
-    #[serde(rename = "acknowledged_bytes", alias = "acknowledged")]
+    #[serde(rename = "acknowledged_bytes")]
     pub acknowledged: u64,
     /// Payload bytes that were retransmitted.
-    #[serde(rename = "retransmitted_bytes", alias = "retransmitted")]
+    #[serde(rename = "retransmitted_bytes")]
     pub retransmitted: u64,
     /// Retransmitted segments that had arrived already (duplicate SACKs, RFC 2883).
     pub spurious_segments: u64,
@@ -240,19 +240,19 @@ pub struct Steady {
     /// Begin of the steady part, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "from_seconds", alias = "from")]
+    #[serde(rename = "from_seconds")]
     pub from: Duration,
     /// End of the steady part, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "to_seconds", alias = "to")]
+    #[serde(rename = "to_seconds")]
     pub to: Duration,
     /// Rate in the steady part.
-    #[serde(rename = "rate_bits_per_second", alias = "rate")]
+    #[serde(rename = "rate_bits_per_second")]
     pub rate: BitRate,
     /// Average rate of the whole test, without the omitted start (`--omit`) and the end of the
     /// sending.
-    #[serde(rename = "whole_bits_per_second", alias = "whole")]
+    #[serde(rename = "whole_bits_per_second")]
     pub whole: BitRate,
 }
 
@@ -265,7 +265,7 @@ pub struct Pulse {
     /// Length of an interval, in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "every_seconds", alias = "every")]
+    #[serde(rename = "every_seconds")]
     pub every: Duration,
     /// Payload bytes in each interval since the start of the test, including the omitted start.
     pub bytes: Vec<u64>,

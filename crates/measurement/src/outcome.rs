@@ -27,7 +27,7 @@ pub struct Throughput {
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub span: Duration,
     /// Average rate over that time.
-    #[serde(rename = "rate_bits_per_second", alias = "rate")]
+    #[serde(rename = "rate_bits_per_second")]
     pub rate: BitRate,
 }
 
@@ -108,13 +108,13 @@ pub struct DatagramParts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUse {
     /// User and system time in percent of one CPU.
-    #[serde(rename = "total_percent", alias = "total")]
+    #[serde(rename = "total_percent")]
     pub total: f64,
     /// User time in percent of one CPU.
-    #[serde(rename = "user_percent", alias = "user")]
+    #[serde(rename = "user_percent")]
     pub user: f64,
     /// System time in percent of one CPU.
-    #[serde(rename = "system_percent", alias = "system")]
+    #[serde(rename = "system_percent")]
     pub system: f64,
 }
 
@@ -130,17 +130,16 @@ pub struct Fairness {
     /// everything (R. Jain, D. Chiu, W. Hawe: DEC Research Report TR-301, 1984).
     pub jain: f64,
     /// Rate of the slowest stream.
-    #[serde(rename = "slowest_bits_per_second", alias = "slowest")]
+    #[serde(rename = "slowest_bits_per_second")]
     pub slowest: BitRate,
     /// Median of the rates.
-    #[serde(rename = "median_bits_per_second", alias = "median")]
+    #[serde(rename = "median_bits_per_second")]
     pub median: BitRate,
     /// Rate of the fastest stream.
-    #[serde(rename = "fastest_bits_per_second", alias = "fastest")]
+    #[serde(rename = "fastest_bits_per_second")]
     pub fastest: BitRate,
     /// Whole blocks, or datagrams, of the stream with the median rate. If they are few, the index
     /// is affected by rounding to whole blocks.
-    #[serde(default)]
     pub blocks: u64,
 }
 
@@ -188,7 +187,7 @@ pub struct DirectionOutcome {
     pub direction: Direction,
     /// Requested rate of all streams together; none: unlimited.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "asked_bits_per_second", alias = "asked")]
+    #[serde(rename = "asked_bits_per_second")]
     pub asked: Option<BitRate>,
     /// Payload that the sender wrote to its sockets.
     #[serde(skip_serializing_if = "Option::is_none", default)]

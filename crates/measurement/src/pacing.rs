@@ -101,13 +101,13 @@ pub struct PacingReport {
     /// The mechanism that spaced the blocks.
     pub way: PacingWay,
     /// Requested rate of all streams together, in bit/s of payload.
-    #[serde(rename = "asked_bits_per_second", alias = "asked")]
+    #[serde(rename = "asked_bits_per_second")]
     pub asked: BitRate,
     /// Rate at which blocks were written to the sockets, all streams together.
-    #[serde(rename = "achieved_bits_per_second", alias = "achieved")]
+    #[serde(rename = "achieved_bits_per_second")]
     pub achieved: BitRate,
     /// Rate of all streams together outside of stalls.
-    #[serde(rename = "achieved_outside_stalls_bits_per_second", alias = "achieved_outside_stalls")]
+    #[serde(rename = "achieved_outside_stalls_bits_per_second")]
     pub achieved_outside_stalls: BitRate,
     /// Time from the first to the last batch, in seconds; with several streams their mean.
     #[serde(rename = "sending_seconds", with = "crate::seconds")]

@@ -27,7 +27,7 @@ pub use crate::transport::{Direction, Transport};
 #[serde(rename_all = "lowercase")]
 pub enum End {
     /// After this time in seconds, not counting the omitted start.
-    #[serde(rename = "time_seconds", alias = "time")]
+    #[serde(rename = "time_seconds")]
     Time(
         #[serde(with = "crate::seconds")]
         #[cfg_attr(feature = "schema", schemars(with = "f64"))]
@@ -56,35 +56,34 @@ pub struct StreamOptions {
     /// Bytes per write, or payload bytes per datagram; none: the default of the transport (128 KiB,
     /// or what fits the path MTU).
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "block_bytes", alias = "block")]
+    #[serde(rename = "block_bytes")]
     pub block: Option<ByteSize>,
     /// Rate of each stream in bit/s of payload; none: unlimited.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "rate_bits_per_second", alias = "rate")]
+    #[serde(rename = "rate_bits_per_second")]
     pub rate: Option<BitRate>,
     /// How the rate is kept.
     #[serde(skip_serializing_if = "is_default", default)]
     pub pacing: Pacing,
     /// Requested size of the socket buffers (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "window_bytes", alias = "window")]
+    #[serde(rename = "window_bytes")]
     pub window: Option<ByteSize>,
     /// Requested maximum segment size in bytes (`TCP_MAXSEG`, tcp(7)).
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "mss_bytes", alias = "mss")]
+    #[serde(rename = "mss_bytes")]
     pub mss: Option<u32>,
     /// Requested congestion control (`TCP_CONGESTION`, tcp(7)), e.g. `cubic`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub congestion: Option<String>,
     /// Whether Nagle's algorithm is off (`TCP_NODELAY`, tcp(7)).
-    #[serde(default)]
     pub no_delay: bool,
     /// Blocks or datagrams that are sent at once when the rate allows them; none: one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub burst: Option<u32>,
     /// Rate to which the kernel paces each stream (`SO_MAX_PACING_RATE`, socket(7)), in bit/s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "socket_rate_bits_per_second", alias = "socket_rate")]
+    #[serde(rename = "socket_rate_bits_per_second")]
     pub socket_rate: Option<BitRate>,
     /// Type of service (`IP_TOS`, ip(7)) or traffic class (`IPV6_TCLASS`, ipv6(7)); 0: not set.
     #[serde(skip_serializing_if = "is_zero", default)]
@@ -156,12 +155,12 @@ pub struct PlanDraft {
     /// Duration of the omitted start, which is not part of the result, in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "omit_seconds", alias = "omit")]
+    #[serde(rename = "omit_seconds")]
     pub omit: Duration,
     /// Time between two samples, in seconds; zero: only the first and the last sample are taken.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "interval_seconds", alias = "interval")]
+    #[serde(rename = "interval_seconds")]
     pub interval: Duration,
     /// Options of all streams.
     pub options: StreamOptions,

@@ -1,5 +1,5 @@
-//! Probes as records have them: a list of numbers for each of their times in place of an object for
-//! each probe. Records of earlier versions have the objects.
+//! Probes as records have them: a list of numbers for each of their times instead of an object for
+//! each probe.
 
 use std::time::Duration;
 
@@ -7,7 +7,6 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::differences;
-use crate::list_or::ListOr;
 use crate::round_trips::Probe;
 use crate::units::Timestamp;
 
@@ -71,14 +70,11 @@ pub(crate) fn serialize<S: Serializer>(probes: &[Probe], serializer: S) -> Resul
     Probes::of(probes).serialize(serializer)
 }
 
-/// Reads the probes of a record of any version.
+/// Reads the probes of a record.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Probe>, D::Error> {
-    let probes = match ListOr::<Probe, Probes>::deserialize(deserializer)? {
-        ListOr::List(probes) => return Ok(probes),
-        ListOr::Object(probes) => probes,
-    };
+    let probes = Probes::deserialize(deserializer)?;
     let length = probes.round_trip.len();
     let others = [&probes.sent, &probes.arrived, &probes.turnaround];
     if others.iter().any(|list| list.len() > length) {
@@ -111,9 +107,6 @@ mod tests {
         let json = serde_json::to_value(&probes).expect("JSON");
         assert_eq!(json["round_trip_nanos"], serde_json::json!([30_000, -1, 0, -1]));
         assert_eq!(serde_json::from_value::<Part>(json).expect("probes"), probes);
-        let former = r#"[{"sent": 7, "round_trip": 0.5, "arrived": 8, "answered": 9}]"#;
-        let read = serde_json::from_str::<Part>(former).expect("probes");
-        assert_eq!(read, Part(vec![probe(7, Some(500_000), 8, 9)]));
         let longer = r#"{"sent_nanos": [1, 2], "round_trip_nanos": [5], "arrived_nanos": [],
             "turnaround_nanos": []}"#;
         assert!(serde_json::from_str::<Part>(longer).is_err());

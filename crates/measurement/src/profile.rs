@@ -18,7 +18,7 @@ pub struct Profile {
     /// Requested samples per second and CPU; 0: not known.
     pub hertz: u32,
     /// Time in which samples were taken, in seconds.
-    #[serde(with = "crate::seconds")]
+    #[serde(rename = "span_seconds", with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub span: Duration,
     /// Number of samples, including those of idle CPUs; for an import the sum of the weights. Some

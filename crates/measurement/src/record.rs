@@ -38,16 +38,9 @@ pub use crate::stream::{DirectionIntervals, OneWayDelay, PeerStream, StreamRecor
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RecordSchema {
-    /// The first version, in which all records were measured by linerate; it can still be read.
+    /// The only version so far.
     #[serde(rename = "linerate/record/1")]
     V1,
-    /// The second version, in which unknown values are left out; it can still be read.
-    #[serde(rename = "linerate/record/2")]
-    V2,
-    /// The current version, in which names end in their unit, and samples are lists of numbers,
-    /// as are many streams.
-    #[serde(rename = "linerate/record/3")]
-    V3,
 }
 
 /// Origin of the numbers of a record.
@@ -72,12 +65,9 @@ impl Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RecordSetSchema {
-    /// The first version, without an error of the run; it can still be read.
+    /// The only version so far.
     #[serde(rename = "linerate/records/1")]
     V1,
-    /// The current version.
-    #[serde(rename = "linerate/records/2")]
-    V2,
 }
 
 /// Concurrent tests of another client on the same server.
@@ -109,7 +99,7 @@ pub struct Origin {
 impl Origin {
     /// The origin of a record that this version of linerate writes now.
     pub fn new(source: Source) -> Self {
-        Self { schema: RecordSchema::V3, linerate: env!("CARGO_PKG_VERSION").to_owned(), source }
+        Self { schema: RecordSchema::V1, linerate: env!("CARGO_PKG_VERSION").to_owned(), source }
     }
 }
 
@@ -208,7 +198,7 @@ pub struct TestRecord {
     pub streams: Vec<StreamRecord>,
     /// Start of the test, on this host's clock; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "start_nanos", alias = "start")]
+    #[serde(rename = "start_nanos")]
     pub start: Option<Timestamp>,
     /// Counters of this end over time; the first sample is taken at the start. If there are more
     /// streams than iperf3 supports, only the first, that of `base` and the last are kept. Empty:
@@ -220,7 +210,7 @@ pub struct TestRecord {
     pub base: usize,
     /// When this end stopped sending, on this host's clock; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "stopped_nanos", alias = "stopped")]
+    #[serde(rename = "stopped_nanos")]
     pub stopped: Option<Timestamp>,
     /// Intervals between the samples, for each direction.
     pub intervals: Vec<DirectionIntervals>,
@@ -236,7 +226,7 @@ pub struct TestRecord {
     /// Requests that were sent at fixed times, by the test or by a probe beside it, in the order of
     /// sending.
     #[serde(with = "crate::probes", skip_serializing_if = "Vec::is_empty", default)]
-    #[cfg_attr(feature = "schema", schemars(with = "ListOr<Probe, Probes>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Probes"))]
     pub probes: Vec<Probe>,
     /// Payload at this end in short intervals.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -332,7 +322,7 @@ impl RecordSet {
 
     /// Makes a set of `records`, which are in the order in which the tests ran, without summaries.
     pub fn new(records: Vec<TestRecord>) -> Self {
-        Self { schema: RecordSetSchema::V2, records, summaries: Vec::new(), error: None }
+        Self { schema: RecordSetSchema::V1, records, summaries: Vec::new(), error: None }
     }
 }
 
@@ -374,13 +364,13 @@ pub struct RepeatSummary {
     /// Number of runs with a rate.
     pub runs: u32,
     /// Median of the delivered rates.
-    #[serde(rename = "median_bits_per_second", alias = "median")]
+    #[serde(rename = "median_bits_per_second")]
     pub median: BitRate,
     /// Delivered rate of the slowest run.
-    #[serde(rename = "slowest_bits_per_second", alias = "slowest")]
+    #[serde(rename = "slowest_bits_per_second")]
     pub slowest: BitRate,
     /// Delivered rate of the fastest run.
-    #[serde(rename = "fastest_bits_per_second", alias = "fastest")]
+    #[serde(rename = "fastest_bits_per_second")]
     pub fastest: BitRate,
     /// Warning that the runs differ too much to be compared; none: they agree.
     #[serde(skip_serializing_if = "Option::is_none", default)]

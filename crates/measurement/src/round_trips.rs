@@ -28,7 +28,7 @@ pub struct RoundTrips {
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub span: Duration,
     /// Responses per second.
-    #[serde(rename = "responses_per_second", alias = "rate")]
+    #[serde(rename = "responses_per_second")]
     pub rate: f64,
     /// Distribution of the round-trip times.
     #[serde(flatten)]
@@ -55,37 +55,37 @@ pub struct Spread {
     /// Shortest time in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "min_seconds", alias = "min")]
+    #[serde(rename = "min_seconds")]
     pub min: Duration,
     /// Mean time in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "mean_seconds", alias = "mean")]
+    #[serde(rename = "mean_seconds")]
     pub mean: Duration,
     /// Median in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "p50_seconds", alias = "p50")]
+    #[serde(rename = "p50_seconds")]
     pub p50: Duration,
     /// 90th percentile in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "p90_seconds", alias = "p90")]
+    #[serde(rename = "p90_seconds")]
     pub p90: Duration,
     /// 99th percentile in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "p99_seconds", alias = "p99")]
+    #[serde(rename = "p99_seconds")]
     pub p99: Duration,
     /// 99.9th percentile in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "p999_seconds", alias = "p999")]
+    #[serde(rename = "p999_seconds")]
     pub p999: Duration,
     /// Longest time in seconds.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "max_seconds", alias = "max")]
+    #[serde(rename = "max_seconds")]
     pub max: Duration,
 }
 
@@ -149,14 +149,11 @@ impl Spread {
 }
 
 /// A request that was sent at a fixed time, independent of earlier responses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Probe {
     /// Time of sending, on the clock of the requester, in nanoseconds.
     pub sent: Timestamp,
-    /// Round-trip time in seconds. None: the response did not arrive.
-    #[serde(with = "crate::seconds::optional", skip_serializing_if = "Option::is_none", default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    /// Round-trip time. None: the response did not arrive.
     pub round_trip: Option<Duration>,
     /// Time of arrival, on the clock of the responder, in nanoseconds; zero: not known.
     pub arrived: Timestamp,

@@ -24,7 +24,6 @@ pub struct Runtime {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stop_skew_seconds: Option<f64>,
     /// Number of counter reports that workers did not deliver in time.
-    #[serde(default)]
     pub late_reports: u64,
 }
 
@@ -39,7 +38,6 @@ pub struct MpuUse {
     pub streams: u32,
     /// Share of the time in which the worker ran streams, 0 to 1. Time in which it spun for a
     /// datagram to be due does not count, since another ready stream would have been run.
-    #[serde(default)]
     pub utilisation: f64,
     /// Time in which the worker ran streams or looked for ready ones, in seconds.
     pub run_seconds: f64,
@@ -49,7 +47,6 @@ pub struct MpuUse {
     /// seconds.
     pub ready_wait_seconds: f64,
     /// Part of `run_seconds` in which the worker spun until a datagram was due, in seconds.
-    #[serde(default)]
     pub spun_seconds: f64,
     /// How often the worker ran a stream.
     pub turns: u64,

@@ -28,8 +28,8 @@ use crate::units::{BitRate, ByteSize, Timestamp};
 
 pub(crate) use reported::Reported;
 
-pub use counters::{CounterKind, StreamCounter, StreamCounters, WireStreamCounters};
-pub use tcp::{TcpSample, WireTcpSample};
+pub use counters::{CounterKind, StreamCounter, StreamCounters};
+pub use tcp::TcpSample;
 
 /// Memory of one UDP socket, as `SO_MEMINFO` reports it (`linux/sock_diag.h`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,10 +39,10 @@ pub struct UdpSample {
     /// their checksum was wrong. Datagrams that were coalesced (`UDP_GRO`) count as one.
     pub drops: u64,
     /// Memory of the receive queue in bytes, including the kernel's overhead for each datagram.
-    #[serde(rename = "receive_queue_bytes", alias = "receive_queue")]
+    #[serde(rename = "receive_queue_bytes")]
     pub receive_queue: u64,
     /// Memory of the send queue in bytes, including the kernel's overhead for each datagram.
-    #[serde(rename = "send_queue_bytes", alias = "send_queue")]
+    #[serde(rename = "send_queue_bytes")]
     pub send_queue: u64,
 }
 
@@ -107,18 +107,18 @@ pub struct Interval {
     /// Begin of the interval, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "from_seconds", alias = "from")]
+    #[serde(rename = "from_seconds")]
     pub from: Duration,
     /// End of the interval, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
-    #[serde(rename = "to_seconds", alias = "to")]
+    #[serde(rename = "to_seconds")]
     pub to: Duration,
     /// Bytes that were moved: acknowledged bytes of a TCP sender, those of each datagram once of a
     /// UDP receiver, otherwise those written or read.
     pub bytes: u64,
     /// Average rate in the interval.
-    #[serde(rename = "rate_bits_per_second", alias = "rate")]
+    #[serde(rename = "rate_bits_per_second")]
     pub rate: BitRate,
     /// TCP sender: segments retransmitted; else zero.
     pub retransmits: u64,

@@ -29,19 +29,19 @@ pub struct StreamRecord {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer: Option<SocketAddr>,
     /// Bytes per write, or payload bytes per datagram.
-    #[serde(rename = "block_bytes", alias = "block")]
+    #[serde(rename = "block_bytes")]
     pub block: ByteSize,
     /// Send buffer in effect (`SO_SNDBUF`); none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "send_buffer_bytes", alias = "send_buffer")]
+    #[serde(rename = "send_buffer_bytes")]
     pub send_buffer: Option<ByteSize>,
     /// Receive buffer in effect (`SO_RCVBUF`); none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "receive_buffer_bytes", alias = "receive_buffer")]
+    #[serde(rename = "receive_buffer_bytes")]
     pub receive_buffer: Option<ByteSize>,
     /// TCP: maximum segment size in effect, in bytes (`TCP_MAXSEG`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "mss_bytes", alias = "mss")]
+    #[serde(rename = "mss_bytes")]
     pub mss: Option<u32>,
     /// TCP: congestion control in effect (`TCP_CONGESTION`).
     #[serde(skip_serializing_if = "Option::is_none", default)]

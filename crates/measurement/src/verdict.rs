@@ -215,9 +215,9 @@ pub struct WhatIf {
     /// The work in words: `copies to and from processes`.
     pub without: String,
     /// Rate that the test reached.
-    #[serde(rename = "from_bits_per_second", alias = "from")]
+    #[serde(rename = "from_bits_per_second")]
     pub from: BitRate,
     /// Estimated rate: an upper bound, if this CPU is what limits.
-    #[serde(rename = "at_most_bits_per_second", alias = "at_most")]
+    #[serde(rename = "at_most_bits_per_second")]
     pub at_most: BitRate,
 }

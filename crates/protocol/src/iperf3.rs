@@ -18,7 +18,6 @@ mod results;
 mod server;
 mod state;
 mod wire;
-mod wire_names;
 
 pub use client::{Client, ClientEvent, Phase as ClientPhase};
 pub use cookie::Cookie;

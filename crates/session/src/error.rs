@@ -85,7 +85,7 @@ pub enum SessionError {
         /// Reason in words.
         reason: String,
     },
-    /// The server does not answer requests: it is an iperf3, or a linerate of an earlier version.
+    /// The server does not answer requests: it is an iperf3, or a linerate of another version.
     #[error("latency needs \"linerate serve\" of the same version on {to}, which runs {software}")]
     NoAnswers {
         /// Address and port of the server.

@@ -147,9 +147,9 @@ mod tests {
                 "ending": {"state": "completed"},
                 "directions": [{
                     "direction": "send",
-                    "delivered": {"bytes": 4, "seconds": 1.0, "rate": 32},
+                    "delivered": {"bytes": 4, "seconds": 1.0, "rate_bits_per_second": 32},
                 }],
-                "cpu": {"total": 99.0, "user": 1.0, "system": 98.0},
+                "cpu": {"total_percent": 99.0, "user_percent": 1.0, "system_percent": 98.0},
             },
         })
     }

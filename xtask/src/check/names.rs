@@ -115,7 +115,7 @@ const REGISTRIES: [Registry; 3] = [
     Registry {
         kind: "rule",
         home: "crates/measurement/src/rule.rs",
-        is_name: |text| is_word(text) && (text.contains('-') || is_old_rule(text)),
+        is_name: |text| is_word(text) && (text.contains('-')),
         exempt: &[],
     },
 ];
@@ -124,14 +124,8 @@ fn is_word(text: &str) -> bool {
     text.len() > 1 && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
 }
 
-/// The letter and the number that a rule had before it had a slug, such as `U1`.
-fn is_old_rule(text: &str) -> bool {
-    let digits = text.strip_prefix(|c: char| c.is_ascii_uppercase());
-    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
-}
-
 /// Engines whose names are words for other things too.
-const PLAIN_ENGINES: [&str; 6] = ["map", "read", "segment", "send", "truncate", "write"];
+const PLAIN_ENGINES: [&str; 3] = ["read", "send", "write"];
 
 #[cfg(test)]
 mod tests {
@@ -155,14 +149,10 @@ mod tests {
     }
 
     #[test]
-    fn fires_on_the_slug_and_the_old_name_of_a_rule() {
-        let home =
-            ("crates/measurement/src/rule.rs", "rules! { A = \"link-speed-low\" | \"L1\", }");
-        for name in ["link-speed-low", "L1"] {
-            let text = format!("fn f() {{ g(\"{name}\"); }}");
-            let tree = Tree::of_sources(&[home, ("crates/report/src/page.rs", &text)]);
-            assert_eq!(find(&tree).len(), 1, "{name}");
-        }
+    fn fires_on_the_slug_of_a_rule() {
+        let home = ("crates/measurement/src/rule.rs", "rules! { A = \"link-speed-low\", }");
+        let text = "fn f() { g(\"link-speed-low\"); }";
+        assert_eq!(find(&Tree::of_sources(&[home, ("crates/report/src/page.rs", text)])).len(), 1);
     }
 
     #[test]

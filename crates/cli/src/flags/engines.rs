@@ -10,9 +10,7 @@ pub(crate) fn engine_names() -> PossibleValuesParser {
     let names = choosable_engines().map(|engine| {
         let way = verb(engine.role);
         let help = format!("{} {way}s: {}", engine.transport, engine.summary);
-        let value = PossibleValue::new(engine.name).help(help);
-        // As earlier versions called it.
-        if engine.wire_name == engine.name { value } else { value.alias(engine.wire_name) }
+        PossibleValue::new(engine.name).help(help)
     });
     PossibleValuesParser::new(std::iter::once(auto).chain(names))
 }
@@ -77,9 +75,6 @@ mod tests {
         };
         assert_eq!(of(&all, Transport::Tcp), names("vmsplice,msg-trunc"));
         assert_eq!(of(&all, Transport::Udp), names("gso"));
-        let of_earlier_versions = names("map,segment,truncate");
-        assert_eq!(of(&of_earlier_versions, Transport::Tcp), names("zerocopy-receive,msg-trunc"));
-        assert_eq!(of(&of_earlier_versions, Transport::Udp), names("gso"));
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn ctrl_c_leaves_valid_json() {
     let finished = interrupted(&server, "-t 20s --json");
     assert_eq!(finished.code, Some(130), "{finished:?}");
     let record = finished.json();
-    assert_eq!(record["schema"], "linerate/record/3");
+    assert_eq!(record["schema"], "linerate/record/1");
     assert_eq!(record["outcome"]["ending"]["state"], "interrupted");
     assert!(record["outcome"]["directions"][0]["delivered"]["bytes"].as_u64() > Some(0));
 }

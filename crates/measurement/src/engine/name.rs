@@ -10,8 +10,7 @@ use super::Engine;
 /// Name of an engine (an implementation of sending or receiving), with the properties of the engine
 /// if this version knows it.
 ///
-/// Names of earlier versions are converted to the current ones. Any other text is kept, since a
-/// newer peer may have engines that this version does not know.
+/// Any other text is kept, since a newer peer may have engines that this version does not know.
 #[derive(Clone, PartialEq, Eq)]
 pub enum EngineName {
     /// An engine of [`super::ENGINES`].
@@ -25,14 +24,6 @@ impl EngineName {
     pub fn as_str(&self) -> &str {
         match self {
             Self::Known(engine) => engine.name,
-            Self::Unknown(name) => name,
-        }
-    }
-
-    /// Name of the engine in messages to a peer (clause 13.17 of docs/protocol/iperf3.md).
-    pub fn on_the_wire(&self) -> &str {
-        match self {
-            Self::Known(engine) => engine.wire_name,
             Self::Unknown(name) => name,
         }
     }
@@ -119,13 +110,11 @@ mod tests {
     use crate::engine::GRO;
 
     #[test]
-    fn a_record_of_an_earlier_version_gets_todays_names_and_unknown_ones_stay() {
+    fn a_name_that_is_not_known_stays() {
         let read = |text: &str| serde_json::from_str::<EngineName>(text).expect("a string");
-        assert_eq!(read("\"coalesce\""), EngineName::from(&GRO));
-        assert_eq!(serde_json::to_string(&read("\"coalesce\"")).expect("text"), "\"gro\"");
+        assert_eq!(read("\"gro\""), EngineName::from(&GRO));
         let newer = read("\"af-xdp\"");
         assert_eq!((newer.as_str(), newer.properties()), ("af-xdp", None));
         assert!(newer.may_be_batched());
-        assert_eq!((newer.on_the_wire(), read("\"gro\"").on_the_wire()), ("af-xdp", "coalesce"));
     }
 }

@@ -9,11 +9,9 @@ use PayloadHandling::{Discarded, ZeroCopy};
 /// Properties of an engine: an implementation of sending or receiving for one transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Engine {
-    /// Unique name on the command line and in records.
+    /// Unique name on the command line, in records and on the wire (clause 13.17 of
+    /// docs/protocol/iperf3.md).
     pub name: &'static str,
-    /// Name on the wire (clause 13.17 of docs/protocol/iperf3.md), equal to `name` for most
-    /// engines. It is accepted wherever a name is read.
-    pub wire_name: &'static str,
     /// Short description of how the engine sends or receives.
     pub summary: &'static str,
     /// Transport that the engine supports.
@@ -82,10 +80,10 @@ pub enum NetworkStack {
 }
 
 impl Engine {
-    /// Finds an engine by its name on the command line, in a record, on the wire or in an earlier
-    /// version. None: this version does not know the name.
+    /// Finds an engine by its name on the command line, in a record or on the wire. None: this
+    /// version does not know the name.
     pub fn named(name: &str) -> Option<&'static Self> {
-        ENGINES.iter().copied().find(|engine| name == engine.name || name == engine.wire_name)
+        ENGINES.iter().copied().find(|engine| name == engine.name)
     }
 
     /// The engines for a transport and role that users choose by name, the default first.
@@ -111,7 +109,6 @@ impl Engine {
     ) -> Self {
         Self {
             name,
-            wire_name: name,
             summary,
             transport,
             role,
@@ -155,10 +152,6 @@ impl Engine {
     const fn by_file(self) -> Self {
         Self { choice: EngineChoice::ByFile, ..self }
     }
-
-    const fn wire_name(self, wire_name: &'static str) -> Self {
-        Self { wire_name, ..self }
-    }
 }
 
 /// The engines that users choose by name (not by a file); for each transport and role the default
@@ -191,35 +184,33 @@ engines! {
     FILE_TO_WRITE = tcp_sender("read file, write", "a file, block by block").by_file();
 
     READ = tcp_receiver("read", "every byte copied by recvmsg(2)");
-    MSG_TRUNC = tcp_receiver("msg-trunc", "dropped in the kernel, by recv(2) with MSG_TRUNC").payload(Discarded).wire_name("truncate");
+    MSG_TRUNC = tcp_receiver("msg-trunc", "dropped in the kernel, by recv(2) with MSG_TRUNC").payload(Discarded);
     SPLICE = tcp_receiver("splice", "pages through a pipe to nowhere, by splice(2)").payload(ZeroCopy);
-    ZEROCOPY_RECEIVE = tcp_receiver("zerocopy-receive", "pages mapped into memory, by TCP_ZEROCOPY_RECEIVE").payload(ZeroCopy).wire_name("map");
+    ZEROCOPY_RECEIVE = tcp_receiver("zerocopy-receive", "pages mapped into memory, by TCP_ZEROCOPY_RECEIVE").payload(ZeroCopy);
     URING_MULTISHOT = tcp_receiver("uring-multishot", "every byte copied by one request to io_uring(7)");
     READ_TO_FILE = tcp_receiver("read, write file", "into a file, as bytes come").by_file();
 
     SENDMMSG = udp_sender("sendmmsg", "many datagrams in a call, each on its own, by sendmmsg(2)");
     SEND = udp_sender("send", "one datagram in a call, by send(2)");
-    GSO = udp_sender("gso", "many datagrams in one packet, by UDP_SEGMENT").batched().wire_name("segment");
+    GSO = udp_sender("gso", "many datagrams in one packet, by UDP_SEGMENT").batched();
     URING_SEND = udp_sender("uring-send", "many datagrams in a call, each on its own, by io_uring(7)");
 
     RECVMMSG = udp_receiver("recvmmsg", "many datagrams in a call, each on its own, by recvmmsg(2)");
-    GRO = udp_receiver("gro", "many datagrams in one packet, by UDP_GRO").batched().wire_name("coalesce");
+    GRO = udp_receiver("gro", "many datagrams in one packet, by UDP_GRO").batched();
     URING_RECEIVE = udp_receiver("uring-receive", "each datagram on its own, by io_uring(7) multishot");
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn no_two_engines_share_a_name() {
-        let mut names: Vec<_> = ENGINES.iter().map(|engine| engine.name).collect();
-        let renamed = ENGINES.iter().filter(|engine| engine.wire_name != engine.name);
-        names.extend(renamed.map(|engine| engine.wire_name));
-        let count = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), count);
+        let names: BTreeSet<_> = ENGINES.iter().map(|engine| engine.name).collect();
+        assert_eq!(names.len(), ENGINES.len());
+        assert_eq!(Engine::named("af-xdp"), None);
     }
 
     #[test]
@@ -232,16 +223,8 @@ mod tests {
     }
 
     #[test]
-    fn names_of_earlier_versions_are_understood() {
-        let now = ["segment", "coalesce", "truncate", "map"].map(Engine::named);
-        let names = now.map(|engine| engine.map(|engine| engine.name));
-        assert_eq!(names, ["gso", "gro", "msg-trunc", "zerocopy-receive"].map(Some));
-        assert_eq!(Engine::named("af-xdp"), None);
-    }
-
-    #[test]
     fn names_fit_the_wire() {
         // Clause 13.17: 32 characters at most.
-        assert!(ENGINES.iter().all(|engine| engine.wire_name.len() <= 32));
+        assert!(ENGINES.iter().all(|engine| engine.name.len() <= 32));
     }
 }

@@ -1,5 +1,4 @@
-//! Hosts as records have them: shorter than on the wire, and with units in all names. Records of
-//! earlier versions have the names and lists of the wire.
+//! Hosts as records have them: shorter than on the wire, and with units in all names.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -33,18 +32,14 @@ pub(crate) struct Host {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     profile: Option<profile::record::Form>,
     /// CPU time that the watching thread took, in seconds: its set-up, its samples and the inventory.
-    #[serde(default)]
     cost_seconds: f64,
     /// CPU time that it took after the test to resolve the symbols of the profile, in seconds.
-    #[serde(default)]
     resolving_seconds: f64,
     /// Time for which the process of linerate on that host was stopped while streams ran, in
     /// seconds: a thread woke late from a short sleep, but did not wait for a CPU.
-    #[serde(default)]
     still_seconds: f64,
     /// Time for which a thread of linerate on that host that napped was late while streams ran, in
     /// seconds, as it waited for a CPU: a quota holds it back, or CPUs are full.
-    #[serde(default)]
     held_seconds: f64,
     /// What could not be read, with the reasons.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -162,7 +157,7 @@ pub(crate) fn serialize<S: Serializer>(
     serializer.collect_seq(hosts.iter().enumerate().map(|(at, host)| Host::of(host, first(at))))
 }
 
-/// Reads the hosts of a record of any version.
+/// Reads the hosts of a record.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<HostEvidence>, D::Error> {
@@ -206,11 +201,8 @@ mod tests {
     }
 
     #[test]
-    fn the_form_of_earlier_versions_is_read_and_an_impossible_one_is_not() {
-        let hosts = vec![HostEvidence { cost_seconds: 0.5, ..HostEvidence::default() }];
-        let former = serde_json::to_value(&hosts).expect("JSON");
-        assert_eq!(serde_json::from_value::<Hosts>(former).expect("hosts"), Hosts(hosts.clone()));
-        let mut json = serde_json::to_value(Hosts(hosts)).expect("JSON");
+    fn a_first_host_is_not_as_the_first_host() {
+        let mut json = serde_json::to_value(Hosts(vec![HostEvidence::default()])).expect("JSON");
         json[0]["as_first_host"] = serde_json::json!(["cpus"]);
         assert!(serde_json::from_value::<Hosts>(json).is_err());
     }

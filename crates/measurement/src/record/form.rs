@@ -38,12 +38,12 @@ struct Form {
     question: Option<String>,
     #[serde(with = "crate::stream::table")]
     streams: Vec<StreamRecord>,
-    #[serde(rename = "start_nanos", alias = "start")]
+    #[serde(rename = "start_nanos")]
     start: Option<Timestamp>,
     #[serde(with = "crate::sample::columns")]
     samples: Vec<Sample>,
     base: usize,
-    #[serde(rename = "stopped_nanos", alias = "stopped")]
+    #[serde(rename = "stopped_nanos")]
     stopped: Option<Timestamp>,
     intervals: Vec<DirectionIntervals>,
     #[serde(with = "crate::stream::peer_table")]

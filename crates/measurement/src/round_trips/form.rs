@@ -16,21 +16,21 @@ struct Form {
     unsent: u64,
     #[serde(rename = "seconds", with = "crate::seconds")]
     span: Duration,
-    #[serde(rename = "responses_per_second", alias = "rate")]
+    #[serde(rename = "responses_per_second")]
     rate: f64,
-    #[serde(rename = "min_seconds", alias = "min", with = "crate::seconds")]
+    #[serde(rename = "min_seconds", with = "crate::seconds")]
     min: Duration,
-    #[serde(rename = "mean_seconds", alias = "mean", with = "crate::seconds")]
+    #[serde(rename = "mean_seconds", with = "crate::seconds")]
     mean: Duration,
-    #[serde(rename = "p50_seconds", alias = "p50", with = "crate::seconds")]
+    #[serde(rename = "p50_seconds", with = "crate::seconds")]
     p50: Duration,
-    #[serde(rename = "p90_seconds", alias = "p90", with = "crate::seconds")]
+    #[serde(rename = "p90_seconds", with = "crate::seconds")]
     p90: Duration,
-    #[serde(rename = "p99_seconds", alias = "p99", with = "crate::seconds")]
+    #[serde(rename = "p99_seconds", with = "crate::seconds")]
     p99: Duration,
-    #[serde(rename = "p999_seconds", alias = "p999", with = "crate::seconds")]
+    #[serde(rename = "p999_seconds", with = "crate::seconds")]
     p999: Duration,
-    #[serde(rename = "max_seconds", alias = "max", with = "crate::seconds")]
+    #[serde(rename = "max_seconds", with = "crate::seconds")]
     max: Duration,
     #[serde(default)]
     histogram: Vec<(u64, u64)>,

@@ -3,8 +3,7 @@
 //!
 //! Each list has the first number, then the differences from each sample to the next; differences
 //! of zero at the end are left out, and so are lists of zeros. Of many streams the lists are one
-//! table. Records of earlier versions have an object for each sample, as does a record whose
-//! samples are not of the same streams.
+//! table. A record whose samples are not of the same streams has an object for each sample.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -172,7 +171,7 @@ pub(crate) fn serialize<S: Serializer>(
     }
 }
 
-/// Reads the samples of a record of any version.
+/// Reads the samples of a record.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Sample>, D::Error> {

@@ -10,8 +10,8 @@ use crate::units::{ByteSize, Timestamp};
 /// writes it (`each_block`: the engine with each block or datagram; `each_datagram`: a UDP
 /// engine; `worker`: the worker that runs the engine); its name.
 ///
-/// A new counter goes to the end: results of many streams list them in this order (clause
-/// 13.14 of docs/protocol/iperf3.md), and peers of earlier versions ignore what follows.
+/// Results of many streams list the counters in this order (clause 13.14 of
+/// docs/protocol/iperf3.md).
 #[macro_export]
 macro_rules! stream_counters {
     ($declare:ident) => {
@@ -36,7 +36,6 @@ macro_rules! stream_counters {
             state each_datagram jitter_nanos;
             /// How long a sender waited for room in its socket, in nanoseconds: what is behind it
             /// took no more.
-            #[serde(default)]
             total worker blocked_nanos;
         }
     };
@@ -81,22 +80,8 @@ macro_rules! declare {
         pub struct StreamCounters {
             $($(#[$attribute])* pub $name: u64,)+
             /// When payload was last sent or received; zero: never.
-            #[serde(rename = "last_nanos", alias = "last")]
+            #[serde(rename = "last_nanos")]
             pub last: Timestamp,
-        }
-
-        /// [`StreamCounters`] with the names that they have on the wire (clause 13.4 of
-        /// docs/protocol/iperf3.md): peers of earlier versions know no others.
-        #[derive(Clone, Copy, Debug, Serialize)]
-        pub struct WireStreamCounters {
-            $($name: u64,)+
-            last: Timestamp,
-        }
-
-        impl From<StreamCounters> for WireStreamCounters {
-            fn from(counters: StreamCounters) -> Self {
-                Self { $($name: counters.$name,)+ last: counters.last }
-            }
         }
 
         impl StreamCounters {

@@ -46,7 +46,7 @@ pub(crate) fn serialize<S: Serializer>(
     }
 }
 
-/// Reads the peer's report on the streams of a record of any version.
+/// Reads the peer's report on the streams of a record.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<PeerStream>, D::Error> {

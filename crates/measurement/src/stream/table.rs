@@ -56,7 +56,7 @@ pub(crate) fn serialize<S: Serializer>(
     }
 }
 
-/// Reads the streams of a record of any version.
+/// Reads the streams of a record.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<StreamRecord>, D::Error> {

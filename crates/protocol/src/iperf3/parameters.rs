@@ -15,7 +15,6 @@ use super::datagram::CounterWidth;
 use super::error::ErrorCode;
 use super::extension::Announcement;
 use super::json;
-use super::wire_names::WireExchange;
 
 /// Parameters of a test, as a client sends them to the server in JSON (section 6 of
 /// docs/protocol/iperf3.md).
@@ -177,14 +176,13 @@ fn announced(announcement: &Announcement, plan: &TestPlan) -> Value {
         object["pacing"] = json!(options.pacing.name());
     }
     if !options.engines.is_empty() {
-        let names: Vec<_> = options.engines.iter().map(EngineName::on_the_wire).collect();
-        object["engines"] = json!(names);
+        object["engines"] = json!(options.engines);
     }
     if let Some(hops) = options.hop_limit {
         object["hop_limit"] = json!(hops);
     }
     if let Some(exchange) = plan.exchange {
-        object["exchange"] = json!(WireExchange::from(exchange));
+        object["exchange"] = json!(exchange);
     }
     object
 }

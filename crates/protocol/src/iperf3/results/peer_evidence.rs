@@ -2,10 +2,9 @@
 
 use measurement::host::{MOST_CPU, is_shown};
 use measurement::{ClockOffset, HostEvidence, Profile, Pulse, Timestamp};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::json::{self, Members};
-use crate::iperf3::wire_names::WirePulse;
 
 /// Inventory and counters of the server's host during a test, which a linerate server adds to its
 /// results (clause 13.19 of docs/protocol/iperf3.md).
@@ -14,15 +13,11 @@ pub struct PeerEvidence {
     /// Inventory and counters of the host.
     pub host: HostEvidence,
     /// Payload that each direction moved in short intervals.
-    #[serde(default, serialize_with = "pulses", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pulses: Vec<Pulse>,
     /// When the server received the client's results, and when it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockReading>,
-}
-
-fn pulses<S: Serializer>(pulses: &[Pulse], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(pulses.iter().cloned().map(WirePulse::from))
 }
 
 /// Two instants on the monotonic clock of a server, from which the client computes the clock offset

@@ -7,13 +7,13 @@ use std::fmt;
 use measurement::outcome::CpuUse;
 use measurement::record::Neighbour;
 use measurement::sample::StreamCounter;
-use measurement::{DelayVariation, Runtime, StreamCounters, StreamSample, TcpSample};
+use measurement::{
+    DelayVariation, Engines, PacingReport, Runtime, StreamCounters, StreamSample, TcpSample,
+};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
-use super::engines::WireEngines;
 use super::{Detail, MOST_STREAMS, PeerEvidence, Results, StreamResult, json, missing};
-use crate::iperf3::wire_names::WirePacing;
 
 /// The results as a JSON document.
 #[derive(Serialize)]
@@ -35,13 +35,13 @@ struct Table<'a> {
     #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
     shared: &'a [Neighbour],
     #[serde(skip_serializing_if = "Option::is_none")]
-    pacing: Option<WirePacing>,
+    pacing: Option<&'a PacingReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ipdv: Option<&'a DelayVariation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a Runtime>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    engines: Option<WireEngines<'a>>,
+    engines: Option<&'a Engines>,
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<&'a PeerEvidence>,
 }
@@ -88,10 +88,10 @@ impl<'a> Document<'a> {
             linerate: Table {
                 rows: results.streams.iter().map(|one| Cells::new(one, detail)).collect(),
                 shared: if beside { &results.shared } else { &[] },
-                pacing: results.pacing.as_deref().filter(|_| beside).cloned().map(WirePacing::from),
+                pacing: results.pacing.as_deref().filter(|_| beside),
                 ipdv: results.ipdv.as_deref().filter(|_| beside),
                 runtime: results.runtime.as_deref().filter(|_| beside),
-                engines: results.engines.as_deref().filter(|_| beside).map(WireEngines::from),
+                engines: results.engines.as_deref().filter(|_| beside),
                 evidence: results.evidence.as_deref().filter(|_| detail == Detail::All),
             },
         }
@@ -129,13 +129,12 @@ enum Column {
     Tcp(fn(TcpSample) -> u64, fn(&mut TcpSample, u64)),
 }
 
-/// The columns behind those of iperf3, in the order of clause 13.14: the first version's counters,
-/// what TCP adds, and the counters of later versions in the order of their declaration.
+/// The columns behind those of iperf3, in the order of clause 13.14: the counters in the order of
+/// their declaration, and what TCP adds.
 fn columns() -> impl Iterator<Item = Column> {
-    let own = || StreamCounters::ALL.iter().filter(|one| !IN_IPERF3.contains(&one.name));
+    let own = StreamCounters::ALL.iter().filter(|one| !IN_IPERF3.contains(&one.name));
     let tcp = TCP.into_iter().map(|(get, set)| Column::Tcp(get, set));
-    let first = own().take(FIRST_COUNTERS).map(Column::Counter);
-    first.chain(tcp).chain(own().skip(FIRST_COUNTERS).map(Column::Counter))
+    own.map(Column::Counter).chain(tcp)
 }
 
 /// Parses the list of rows in `text`. Columns beyond the known ones are ignored.
@@ -144,7 +143,7 @@ pub(super) fn read(text: &str) -> Result<Vec<StreamResult>, String> {
         let (row, length) =
             measurement::json::read::<Read>(row).ok().map(|read| (read.row, read.length))?;
         let stream = stream(row)?;
-        Some(if length < FIRST_COLUMNS { StreamResult { counted: None, ..stream } } else { stream })
+        Some(if length < COLUMNS { StreamResult { counted: None, ..stream } } else { stream })
     });
     rows.ok_or_else(|| missing("rows"))
 }
@@ -204,7 +203,7 @@ fn stream(row: Row) -> Option<StreamResult> {
         }
     }
     // Without acknowledged bytes it is no TCP sender.
-    let tcp = own[FIRST_COUNTERS].map(|_| tcp);
+    let tcp = own[OWN_COUNTERS].map(|_| tcp);
     Some(StreamResult {
         id,
         bytes: bytes?,
@@ -237,11 +236,9 @@ fn seconds(nanos: u64) -> f64 {
 }
 
 /// As many as clause 13.14 lists.
-const COLUMNS: usize = LEAST_COLUMNS + StreamCounters::ALL.len() - IN_IPERF3.len() + TCP.len();
-/// As many as a row of the first version has; what follows there is zero if it was not sent.
-const FIRST_COLUMNS: usize = LEAST_COLUMNS + FIRST_COUNTERS + TCP.len();
+const COLUMNS: usize = LEAST_COLUMNS + OWN_COUNTERS + TCP.len();
 /// Counters that stand before the columns of TCP.
-const FIRST_COUNTERS: usize = 7;
+const OWN_COUNTERS: usize = StreamCounters::ALL.len() - IN_IPERF3.len();
 /// Counters that stand among iperf3's columns.
 const IN_IPERF3: [&str; 2] = ["bytes", "jitter_nanos"];
 /// A number of a TCP sender: how it is read from a sample and put into one.
@@ -317,18 +314,6 @@ mod tests {
         (stream.bytes, stream.jitter) = (counters.bytes, seconds(counters.jitter_nanos));
         stream.counted = Some(StreamSample { id: 1, counters, tcp: None, udp: None });
         assert_eq!(Results::from_json(text(&original).as_bytes()), Ok(original));
-    }
-
-    #[test]
-    fn a_row_of_an_earlier_version_lacks_the_time_that_a_sender_was_blocked_and_no_more() {
-        let mut original = results(2);
-        let text = text(&original).replace(",7],[2,", "],[2,").replace(",7]]", "]]");
-        assert_eq!(text.matches(",7]").count(), 0, "both rows have 20 columns: {text}");
-        for stream in &mut original.streams {
-            let counted = stream.counted.as_mut().expect("counted");
-            counted.counters.blocked_nanos = 0;
-        }
-        assert_eq!(Results::from_json(text.as_bytes()), Ok(original));
     }
 
     #[test]
