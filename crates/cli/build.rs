@@ -10,13 +10,13 @@ fn main() {
     // A build for tests is not built anew with each commit.
     let commit = if variable("PROFILE") == "release" { commit() } else { None };
     let commit = commit.map_or(String::new(), |commit| format!(" ({commit})"));
-    let features: Vec<_> = FEATURES
-        .into_iter()
-        .filter(|name| env::var_os(format!("CARGO_FEATURE_{}", name.to_uppercase())).is_some())
-        .collect();
+    // As in Cargo.toml, with commas between them.
+    let features = variable("CARGO_CFG_FEATURE");
+    let is_one = |name: &&str| !matches!(*name, "" | "default");
+    let features: Vec<_> = features.split(',').filter(is_one).collect();
+    let features = if features.is_empty() { "none".to_owned() } else { features.join(" ") };
     println!("cargo:rustc-env=LINERATE_COMMIT={commit}");
     println!("cargo:rustc-env=LINERATE_TARGET={}", variable("TARGET"));
-    let features = if features.is_empty() { "none".to_owned() } else { features.join(" ") };
     println!("cargo:rustc-env=LINERATE_FEATURES={features}");
 }
 
@@ -42,6 +42,3 @@ fn commit() -> Option<String> {
     }
     git(&["log", "-1", "--abbrev=12", "--date=short", "--format=%h, %cd"])
 }
-
-/// The optional features of this package, as in its Cargo.toml.
-const FEATURES: [&str; 7] = ["authentication", "calc", "html", "import", "manual", "mqtt", "store"];

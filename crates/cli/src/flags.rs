@@ -7,56 +7,56 @@ use clap::{
     Arg, ArgGroup, ArgMatches, Args, CommandFactory, Error, FromArgMatches, Parser, Subcommand,
 };
 
-#[cfg(feature = "campaigns")]
+#[cfg(feature = "full")]
 mod ab;
 mod brief;
 mod c_numbers;
-#[cfg(feature = "calc")]
+#[cfg(feature = "full")]
 mod calc;
 mod capture;
 mod color;
-#[cfg(feature = "campaigns")]
+#[cfg(feature = "full")]
 mod compare;
 mod copy;
 mod cpus;
-#[cfg(feature = "demo")]
+#[cfg(feature = "full")]
 mod demo;
 mod diagnose;
-#[cfg(feature = "packets")]
+#[cfg(feature = "full")]
 mod dut;
 pub(crate) mod engines;
 mod environment;
 mod explain;
 pub(crate) mod format;
-#[cfg(feature = "packets")]
+#[cfg(feature = "full")]
 mod frames;
 mod habits;
-#[cfg(feature = "store")]
+#[cfg(feature = "full")]
 mod history;
 mod host;
-#[cfg(feature = "import")]
+#[cfg(feature = "full")]
 mod import;
 mod iperf3;
 pub(crate) mod iperf3_values;
-#[cfg(feature = "store")]
+#[cfg(feature = "full")]
 mod kept;
 mod key;
-#[cfg(feature = "campaigns")]
+#[cfg(feature = "full")]
 mod ladder;
 mod latency;
-#[cfg(feature = "campaigns")]
+#[cfg(feature = "full")]
 mod mesh;
-#[cfg(feature = "campaigns")]
+#[cfg(feature = "full")]
 mod mesh_job;
-#[cfg(feature = "campaigns")]
+#[cfg(feature = "full")]
 mod mesh_ssh;
 mod packets;
-#[cfg(any(feature = "calc", feature = "campaigns"))]
+#[cfg(feature = "full")]
 pub(crate) mod points;
 mod probe;
 mod profile;
 mod refusal;
-#[cfg(feature = "html")]
+#[cfg(feature = "full")]
 mod report;
 mod requirements;
 mod search;
@@ -65,14 +65,14 @@ mod serve_access;
 mod serve_status;
 mod serve_tune;
 mod server;
-#[cfg(feature = "store")]
+#[cfg(feature = "full")]
 mod store;
-#[cfg(not(feature = "store"))]
+#[cfg(not(feature = "full"))]
 #[path = "flags/no_store.rs"]
 mod store;
-#[cfg(feature = "campaigns")]
+#[cfg(feature = "full")]
 mod sweep;
-#[cfg(feature = "campaigns")]
+#[cfg(feature = "full")]
 pub(crate) mod sweep_axis;
 mod test;
 mod tune;
@@ -83,51 +83,39 @@ mod width;
 use refusal::Place;
 use server::SERVER;
 
-#[cfg(feature = "campaigns")]
-pub(crate) use ab::AbFlags;
-#[cfg(feature = "calc")]
-pub(crate) use calc::{
-    CalcFlags, Calculation, FragmentsFlags, GoodputFlags, Mtus, PacketsFlags, TsoFlags,
-};
 pub(crate) use capture::CaptureFlags;
 pub(crate) use color::Color;
-#[cfg(feature = "campaigns")]
-pub(crate) use compare::{CompareFlags, ComparisonFormat};
 pub(crate) use copy::CopyFlags;
-#[cfg(feature = "demo")]
-pub(crate) use demo::{DemoDevice, DemoFlags};
 pub(crate) use diagnose::DiagnoseFlags;
-#[cfg(feature = "packets")]
-pub(crate) use dut::{Directions, DutFlags};
 pub(crate) use explain::ExplainFlags;
-#[cfg(feature = "packets")]
-pub(crate) use frames::{Engine, FramesFlags, LinkFlags};
-#[cfg(feature = "store")]
-pub(crate) use history::{By, HistoryFlags};
 pub(crate) use host::HostFlags;
-#[cfg(feature = "import")]
-pub(crate) use import::ImportFlags;
 pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
-#[cfg(feature = "store")]
-pub(crate) use kept::{ExportFlags, ShowFlags, TagFlags};
 pub(crate) use key::{KeyAction, KeyFlags};
-#[cfg(feature = "campaigns")]
-pub(crate) use ladder::LadderFlags;
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
-#[cfg(feature = "campaigns")]
-pub(crate) use mesh::MeshFlags;
 pub(crate) use probe::{Allowed, ProbeFlags};
-#[cfg(feature = "html")]
-pub(crate) use report::ReportFlags;
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;
 pub(crate) use serve_status::{ServeAction, StatusFlags};
 pub(crate) use serve_tune::TuneServeFlags;
-#[cfg(feature = "campaigns")]
-pub(crate) use sweep::SweepFlags;
 pub(crate) use test::TestFlags;
 pub(crate) use tune::TuneFlags;
 pub(crate) use undo::UndoFlags;
+#[cfg(feature = "full")]
+pub(crate) use {
+    ab::AbFlags,
+    calc::{CalcFlags, Calculation, FragmentsFlags, GoodputFlags, Mtus, PacketsFlags, TsoFlags},
+    compare::{CompareFlags, ComparisonFormat},
+    demo::{DemoDevice, DemoFlags},
+    dut::{Directions, DutFlags},
+    frames::{Engine, FramesFlags, LinkFlags},
+    history::{By, HistoryFlags},
+    import::ImportFlags,
+    kept::{ExportFlags, ShowFlags, TagFlags},
+    ladder::LadderFlags,
+    mesh::MeshFlags,
+    report::ReportFlags,
+    sweep::SweepFlags,
+};
 
 /// Measures a network path, names what limits it, and says whether to trust the number. The other
 /// end is another linerate or any iperf3.
@@ -200,18 +188,18 @@ impl Arguments {
             (Command::Search(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Search(Box::new(flags)))
             }
-            #[cfg(feature = "campaigns")]
+            #[cfg(feature = "full")]
             (Command::Ladder(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Ladder(Box::new(flags)))
             }
-            #[cfg(feature = "campaigns")]
+            #[cfg(feature = "full")]
             (Command::Ab(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Ab(Box::new(flags)))
             }
             (Command::Tune(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Tune(Box::new(flags)))
             }
-            #[cfg(feature = "campaigns")]
+            #[cfg(feature = "full")]
             (Command::Sweep(flags), Some((_, matches))) => {
                 flags.settle(matches).map(|flags| Command::Sweep(Box::new(flags)))
             }
@@ -335,10 +323,10 @@ pub(crate) enum Command {
     /// Find the highest load without loss, and with a little
     Search(Box<SearchFlags>),
     /// Test over rates, sizes, streams, ..., and draw the curve
-    #[cfg(feature = "campaigns")]
+    #[cfg(feature = "full")]
     Sweep(Box<SweepFlags>),
     /// Compare two settings in turn until it is decided which is faster
-    #[cfg(feature = "campaigns")]
+    #[cfg(feature = "full")]
     Ab(Box<AbFlags>),
     /// Try what the verdict names, in turn, and keep what helps
     Tune(Box<TuneFlags>),
@@ -359,35 +347,35 @@ pub(crate) enum Command {
         kinds: Vec<measurement::remedy::SettingKind>,
     },
     /// Measure layer by layer, from the link to an application
-    #[cfg(feature = "campaigns")]
+    #[cfg(feature = "full")]
     Ladder(Box<LadderFlags>),
-    #[cfg(feature = "packets")]
+    #[cfg(feature = "full")]
     #[command(flatten)]
     Frames(FramesCommand),
     /// Test all pairs of many hosts, and name the slow host or link
-    #[cfg(feature = "campaigns")]
+    #[cfg(feature = "full")]
     Mesh(Box<MeshFlags>),
     /// Answer the other agents of a mesh, and test as standard input says
-    #[cfg(feature = "campaigns")]
+    #[cfg(feature = "full")]
     #[command(hide = true)]
     MeshAgent,
     /// Plant a fault, name it, fix it and prove it, on hosts of its own
-    #[cfg(feature = "demo")]
+    #[cfg(feature = "full")]
     Demo(DemoFlags),
     /// Name what limits this host, or a test against a server
     Diagnose(DiagnoseFlags),
     /// Explain a rule, the last run, or a record in a file
     Explain(ExplainFlags),
     /// Find the runs of iperf3 and iperf in any text, and judge them
-    #[cfg(feature = "import")]
+    #[cfg(feature = "full")]
     Import(ImportFlags),
     /// Compare runs before a change with runs after it
-    #[cfg(feature = "campaigns")]
+    #[cfg(feature = "full")]
     Compare(CompareFlags),
     /// Write a page of HTML that shows tests
-    #[cfg(feature = "html")]
+    #[cfg(feature = "full")]
     Report(ReportFlags),
-    #[cfg(feature = "store")]
+    #[cfg(feature = "full")]
     #[command(flatten)]
     Past(PastCommand),
     /// Answer monitoring systems by HTTP: test a host when they ask
@@ -403,7 +391,7 @@ pub(crate) enum Command {
     /// Make a key for serve --key and test --key
     Key(KeyFlags),
     /// Calculate packets, pages, segments and goodput, without measuring
-    #[cfg(feature = "calc")]
+    #[cfg(feature = "full")]
     Calc(CalcFlags),
     /// Do what iperf 2 would do with these arguments, in its words
     #[command(disable_help_flag = true, disable_version_flag = true, after_help = IPERF_EXAMPLES)]
@@ -420,7 +408,7 @@ pub(crate) enum Command {
         arguments: Vec<std::ffi::OsString>,
     },
     /// Print a completion script for a shell
-    #[cfg(feature = "manual")]
+    #[cfg(feature = "full")]
     #[command(after_help = COMPLETIONS)]
     Completions {
         /// The shell
@@ -430,7 +418,7 @@ pub(crate) enum Command {
         name: String,
     },
     /// Print a manual page
-    #[cfg(feature = "manual")]
+    #[cfg(feature = "full")]
     #[command(
         after_help = "Examples:\n  linerate man | man -l -\n  linerate man test > linerate-test.1"
     )]
@@ -442,7 +430,7 @@ pub(crate) enum Command {
 }
 
 /// Commands that send frames below the sockets.
-#[cfg(feature = "packets")]
+#[cfg(feature = "full")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum FramesCommand {
     /// Send frames below the sockets, and count what arrives
@@ -452,7 +440,7 @@ pub(crate) enum FramesCommand {
 }
 
 /// Commands on the history of runs.
-#[cfg(feature = "store")]
+#[cfg(feature = "full")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum PastCommand {
     /// List the runs so far, and what changed from version to version
@@ -481,7 +469,7 @@ Examples:
   linerate iperf -c 10.0.0.2 -t 5 -P 2
   linerate iperf -c 10.0.0.2 -u -b 10M";
 
-#[cfg(feature = "manual")]
+#[cfg(feature = "full")]
 const COMPLETIONS: &str = "\
 Examples:
   linerate completions bash > /etc/bash_completion.d/linerate

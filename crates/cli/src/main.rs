@@ -9,9 +9,9 @@ mod charset;
 mod commands;
 mod exit;
 mod flags;
-#[cfg(feature = "store")]
+#[cfg(feature = "full")]
 mod history;
-#[cfg(not(feature = "store"))]
+#[cfg(not(feature = "full"))]
 #[path = "no_history.rs"]
 mod history;
 mod http;
@@ -19,7 +19,7 @@ mod intervals;
 mod lines;
 mod metrics;
 mod moving_line;
-#[cfg(feature = "mqtt")]
+#[cfg(feature = "full")]
 mod mqtt;
 mod one_row;
 mod output;
@@ -79,47 +79,47 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Test(flags) => commands::test::run(&flags),
         Command::Latency(flags) => commands::latency::run(&flags),
         Command::Search(flags) => commands::search::run(&flags),
-        #[cfg(feature = "campaigns")]
+        #[cfg(feature = "full")]
         Command::Ladder(flags) => commands::ladder::run(&flags),
-        #[cfg(feature = "packets")]
+        #[cfg(feature = "full")]
         Command::Frames(command) => commands::packets::frames(command),
         Command::Copy(flags) => commands::copy::run(&flags),
-        #[cfg(feature = "campaigns")]
+        #[cfg(feature = "full")]
         Command::Ab(flags) => commands::ab::run(&flags),
         Command::Tune(flags) => commands::tune::run(&flags),
         Command::Watchdog { state } => Ok(commands::tune::watchdog(&state)),
         Command::TuneHelper { state, key, kinds } => {
             Ok(commands::serve::tune_helper(&state, &key, &kinds))
         }
-        #[cfg(feature = "campaigns")]
+        #[cfg(feature = "full")]
         Command::Sweep(mut flags) => commands::sweep::run(&mut flags),
-        #[cfg(feature = "campaigns")]
+        #[cfg(feature = "full")]
         Command::Mesh(flags) => commands::mesh::run(&flags),
-        #[cfg(feature = "campaigns")]
+        #[cfg(feature = "full")]
         Command::MeshAgent => Ok(commands::mesh_agent::run()),
-        #[cfg(feature = "demo")]
+        #[cfg(feature = "full")]
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Diagnose(flags) => commands::diagnose::run(&flags),
         Command::Explain(flags) => commands::explain::run(&flags),
-        #[cfg(feature = "import")]
+        #[cfg(feature = "full")]
         Command::Import(flags) => commands::import::run(&flags),
-        #[cfg(feature = "campaigns")]
+        #[cfg(feature = "full")]
         Command::Compare(flags) => commands::compare::run(&flags),
-        #[cfg(feature = "html")]
+        #[cfg(feature = "full")]
         Command::Report(flags) => commands::report::run(&flags),
-        #[cfg(feature = "store")]
+        #[cfg(feature = "full")]
         Command::Past(command) => commands::history::past(command),
         Command::Host(flags) => commands::host::run(&flags),
         Command::Capture(flags) => commands::capture::run(&flags),
         Command::Key(flags) => commands::key::run(&flags),
         Command::Undo(flags) => commands::undo::run(&flags),
-        #[cfg(feature = "calc")]
+        #[cfg(feature = "full")]
         Command::Calc(flags) => commands::calc::run(&flags),
         Command::Iperf { arguments } => Ok(commands::iperf2::run(arguments)),
         Command::Iperf3 { arguments } => Ok(commands::iperf3::run(arguments)),
-        #[cfg(feature = "manual")]
+        #[cfg(feature = "full")]
         Command::Completions { shell, name } => commands::completions::run(shell, &name),
-        #[cfg(feature = "manual")]
+        #[cfg(feature = "full")]
         Command::Man { command } => commands::man::run(command.as_deref()),
     }
 }

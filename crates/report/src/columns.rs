@@ -111,7 +111,7 @@ impl Columns {
     }
 
     /// The texts of the rows, the head first, without columns that are not printed.
-    #[cfg(feature = "html")]
+    #[cfg(feature = "full")]
     pub(crate) fn texts(&self) -> impl Iterator<Item = Vec<String>> {
         let is_used = |column: usize| {
             let mut cells = self.rows.iter().skip(1).filter_map(|row| row.get(column));

@@ -84,7 +84,7 @@ fn head(words: &[&str]) -> Vec<Cell> {
 }
 
 /// The tables of [`write`], each with its name.
-#[cfg(feature = "html")]
+#[cfg(feature = "full")]
 pub(crate) fn tables(inventory: &Inventory) -> [(&'static str, Columns); 6] {
     [
         ("CPUs", cpus(&inventory.cpus)),

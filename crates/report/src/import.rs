@@ -22,7 +22,7 @@ use self::perf_script::PerfScript;
 use self::perf_table::PerfTable;
 use self::plain::plain;
 use self::record::{Record, RecordError};
-#[cfg(feature = "transcripts")]
+#[cfg(feature = "full")]
 use self::transcript::Transcript;
 
 /// A format of files that can be imported: records of linerate, output of iperf3 or iperf, or
@@ -132,7 +132,7 @@ impl Display for ImportError {
                 MOST_BYTES >> 20
             ),
             Self::Unrecognised => {
-                let has_all = cfg!(feature = "transcripts");
+                let has_all = cfg!(feature = "full");
                 let others = if has_all { ", iperf3 or iperf" } else { "" };
                 write!(
                     f,
@@ -157,7 +157,7 @@ fn profile(profile: Option<Profile>) -> Result<Imported, ImportError> {
 
 /// All input formats, in the order in which an input is tried for them.
 pub const ALL: &[&dyn Import] = &[
-    #[cfg(feature = "transcripts")]
+    #[cfg(feature = "full")]
     &Transcript,
     &Record,
     &PerfTable,

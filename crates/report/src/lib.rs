@@ -19,7 +19,7 @@ pub mod headline;
 mod histogram;
 pub mod history;
 pub mod host;
-#[cfg(feature = "html")]
+#[cfg(feature = "full")]
 pub mod html;
 pub mod import;
 pub mod imported;

@@ -16,8 +16,7 @@ use crate::workspace::Workspace;
 pub(crate) enum Contents {
     /// Everything.
     Whole,
-    /// For a small machine: without authentication, history, reports, imports, manual pages,
-    /// completions, series of tests, frames below the sockets and the demo.
+    /// For a small machine: without the feature `full`.
     Board,
 }
 

@@ -1,6 +1,5 @@
 //! `linerate ab`: two settings in turn, until it is decided which is faster.
 
-#[cfg(feature = "import")]
 mod program;
 mod sides;
 
@@ -71,12 +70,8 @@ fn results(
     let mut runner = Runner::new(request, Some(interrupts), monitor);
     runner.observed.clone_from(&flags.test.rows.observe);
     runner.tuner = tuning.as_mut().map(|changes| &mut changes.tuner as &mut dyn Tuner);
-    #[cfg(feature = "import")]
     let mut programs = program::Programs;
-    #[cfg(feature = "import")]
-    {
-        runner.delegate = Some(&mut programs);
-    }
+    runner.delegate = Some(&mut programs);
     let results = runner.search(search);
     drop(runner);
     // Its thread has the settings, too.

@@ -14,9 +14,9 @@ mod json;
 mod pidfile;
 mod plan;
 mod printer;
-#[cfg(feature = "authentication")]
+#[cfg(feature = "full")]
 mod secrets;
-#[cfg(not(feature = "authentication"))]
+#[cfg(not(feature = "full"))]
 #[path = "iperf3/no_secrets.rs"]
 mod secrets;
 mod server;

@@ -4,17 +4,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-#[cfg(feature = "mqtt")]
 use anyhow::ensure;
-#[cfg(feature = "mqtt")]
 use measurement::RecordSet;
-#[cfg(feature = "mqtt")]
 use report::export::mqtt::{self, Topics};
 use report::export::{Details, Export, Table};
 use store::{Filter, RunId, Store};
 
 use crate::flags::{ExportFlags, ShowFlags, TagFlags};
-#[cfg(feature = "mqtt")]
 use crate::mqtt::Broker;
 use crate::{exit, history, output, recorded};
 
@@ -46,7 +42,6 @@ pub(crate) fn export(flags: &ExportFlags) -> anyhow::Result<ExitCode> {
     }
     let records = |word: &String| recorded::records(word, flags.file.path());
     let all = history::join(flags.runs.iter().map(records))?;
-    #[cfg(feature = "mqtt")]
     if let Some(broker) = &flags.mqtt.mqtt {
         publish(broker, &all, flags.mqtt.discovery())?;
         return Ok(ExitCode::SUCCESS);
@@ -59,7 +54,6 @@ pub(crate) fn export(flags: &ExportFlags) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-#[cfg(feature = "mqtt")]
 fn publish(broker: &Broker, all: &RecordSet, discovery: Option<&str>) -> anyhow::Result<()> {
     let topics = Topics { results: &broker.topic, discovery };
     let messages = mqtt::messages(all, topics);

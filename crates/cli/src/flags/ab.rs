@@ -43,11 +43,9 @@ pub(crate) struct AbFlags {
     #[arg(long, value_name = "HOST[:PORT]", value_parser = Target::read, help_heading = "A/B test")]
     pub(crate) b_host: Option<Target>,
     /// Program that tests for A in place of this one: an iperf3 or a linerate
-    #[cfg(feature = "import")]
     #[arg(long, value_name = "FILE", help_heading = "A/B test")]
     pub(crate) a_program: Option<PathBuf>,
     /// The same for B
-    #[cfg(feature = "import")]
     #[arg(long, value_name = "FILE", help_heading = "A/B test")]
     pub(crate) b_program: Option<PathBuf>,
     /// Pairs at which it ends undecided

@@ -8,7 +8,6 @@ use store::Tag;
 
 use super::format::{self, FormatFlags};
 use super::store::StoreFile;
-#[cfg(feature = "mqtt")]
 use crate::mqtt::{Broker, begin_of_topics};
 
 /// Prints a run of the history again, in any format.
@@ -58,7 +57,6 @@ pub(crate) struct ExportFlags {
     /// Write to a file, not to standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    #[cfg(feature = "mqtt")]
     #[command(flatten)]
     pub(crate) mqtt: MqttFlags,
     #[command(flatten)]
@@ -66,7 +64,6 @@ pub(crate) struct ExportFlags {
 }
 
 /// A broker of MQTT.
-#[cfg(feature = "mqtt")]
 #[derive(Debug, Args)]
 pub(crate) struct MqttFlags {
     /// Publish the last result of each row to a broker: mqtt://HOST, or mqtt://USER@HOST:PORT/TOPIC;
@@ -78,7 +75,6 @@ pub(crate) struct MqttFlags {
     pub(crate) discovery: String,
 }
 
-#[cfg(feature = "mqtt")]
 impl MqttFlags {
     /// The prefix of discovery; none: nothing is announced.
     pub(crate) fn discovery(&self) -> Option<&str> {

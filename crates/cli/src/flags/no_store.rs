@@ -10,19 +10,6 @@ use crate::history::Keeping;
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreFlags {}
 
-/// The history, of a command that keeps runs on request.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct SaveFlags {}
-
-#[cfg(feature = "import")]
-#[expect(clippy::unused_self, reason = "as with the history")]
-impl SaveFlags {
-    /// No run is kept.
-    pub(crate) const fn keeping(&self, _command: &'static str) -> Option<Keeping> {
-        None
-    }
-}
-
 /// The file of the history.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct StoreFile {}

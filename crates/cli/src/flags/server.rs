@@ -68,7 +68,7 @@ impl Target {
     }
 
     /// Its name or address, and its port, or `port` if that was not typed.
-    #[cfg(feature = "campaigns")]
+    #[cfg(feature = "full")]
     pub(crate) fn host_and_port_or(&self, port: u16) -> (String, u16) {
         (self.host.clone(), self.port.unwrap_or(port))
     }

@@ -12,7 +12,7 @@ mod shared;
 
 mod addresses;
 mod amounts;
-#[cfg(feature = "authentication")]
+#[cfg(feature = "full")]
 mod authentication;
 mod capture;
 mod documentation;

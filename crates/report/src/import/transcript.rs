@@ -14,7 +14,7 @@ mod cursor;
 mod document;
 mod ends;
 mod figure;
-#[cfg(feature = "transcripts")]
+#[cfg(feature = "full")]
 mod format;
 mod found;
 mod intervals;
@@ -32,7 +32,7 @@ mod said;
 mod speaker;
 mod view;
 
-#[cfg(feature = "transcripts")]
+#[cfg(feature = "full")]
 pub(super) use self::format::Transcript;
 pub use self::found::Rates;
 

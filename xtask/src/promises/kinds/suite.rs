@@ -52,7 +52,7 @@ fn passed(course: &Course) -> Found {
 }
 
 /// Features without which some tests of a crate are not built.
-const FEATURES: [(&str, &str); 2] = [("mars", "tasks"), ("report", "html")];
+const FEATURES: [(&str, &str); 1] = [("mars", "tasks")];
 
 #[cfg(test)]
 mod tests {
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(line("crates/host/tests"), "test --package linerate-host --tests");
         assert_eq!(
             line("crates/report/tests/screen.rs"),
-            "test --package linerate-report --features html --test screen"
+            "test --package linerate-report --test screen"
         );
         let dropin = "test --package linerate --test dropin -- packets::";
         assert_eq!(line("crates/cli/tests/dropin/packets.rs"), dropin);

@@ -38,7 +38,7 @@ pub(super) fn sides(flags: &AbFlags) -> Result<[Side; 2], UsageError> {
         let (host, port) = target.host_and_port_or(port);
         Server { host, port }
     });
-    let [of_a, of_b] = programs(flags);
+    let [of_a, of_b] = [flags.a_program.clone(), flags.b_program.clone()];
     let (options, changes) = (&flags.a, &flags.a_change);
     let a = Own { name: "--a", options, changes, server: None, program: of_a };
     if flags.b.is_none() && flags.b_change.is_empty() && server.is_none() && of_b.is_none() {
@@ -54,16 +54,6 @@ pub(super) fn sides(flags: &AbFlags) -> Result<[Side; 2], UsageError> {
     }
     check_together(&[&a, &b])?;
     Ok([a, b])
-}
-
-#[cfg(feature = "import")]
-fn programs(flags: &AbFlags) -> [Option<PathBuf>; 2] {
-    [flags.a_program.clone(), flags.b_program.clone()]
-}
-
-#[cfg(not(feature = "import"))]
-const fn programs(_: &AbFlags) -> [Option<PathBuf>; 2] {
-    [None, None]
 }
 
 fn side(own: Own<'_>) -> Result<Side, UsageError> {
@@ -111,7 +101,6 @@ fn check_together(sides: &[&Side; 2]) -> Result<(), UsageError> {
             return Err(UsageError(text.to_owned()));
         }
     }
-    #[cfg(feature = "import")]
     for (name, side) in ["--a-program", "--b-program"].iter().zip(sides) {
         let Some(program) = &side.row.program else { continue };
         let checked = super::program::Programs::check(program, &side.row.plan);
