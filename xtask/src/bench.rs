@@ -23,7 +23,6 @@ mod pacing;
 mod packets;
 mod peers;
 mod reference;
-mod runtimes;
 mod search;
 mod streams;
 mod table;
@@ -47,7 +46,6 @@ enum Special {
     Engines(Compared<engines::Engines>),
     Datagrams(Compared<datagrams::Datagrams>),
     Mars(mars::Mars),
-    Runtimes(runtimes::Runtimes),
     Table(Compared<table::Overview>),
     Exchanges(Compared<exchanges::Exchanges>),
     Memory(memory::Memory),
@@ -65,7 +63,6 @@ impl Bench {
             Some(Special::Engines(engines)) => engines.run(),
             Some(Special::Datagrams(datagrams)) => datagrams.run(),
             Some(Special::Mars(mars)) => mars.run(),
-            Some(Special::Runtimes(runtimes)) => runtimes.run(),
             Some(Special::Table(table)) => table.run(),
             Some(Special::Exchanges(exchanges)) => exchanges.run(),
             Some(Special::Memory(memory)) => memory.run(),

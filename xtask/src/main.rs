@@ -30,6 +30,7 @@ mod python;
 mod release;
 mod roots;
 mod rules;
+mod runtime;
 mod schema;
 mod soak;
 mod static_binary;
@@ -94,6 +95,7 @@ enum Task {
     Release(release::Release),
     Roots(roots::Roots),
     Rules(rules::Rules),
+    Runtime(runtime::Runtime),
     Schema(schema::Schema),
     Soak(soak::Soak),
     Static(static_binary::Static),
@@ -124,6 +126,7 @@ impl Task {
             Self::Release(task) => task.run(),
             Self::Roots(task) => task.run(),
             Self::Rules(task) => task.run(),
+            Self::Runtime(task) => task.run(),
             Self::Schema(task) => task.run(),
             Self::Soak(task) => task.run(),
             Self::Static(task) => task.run(),

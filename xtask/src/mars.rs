@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
@@ -39,13 +40,13 @@ impl Mars {
 }
 
 fn install(prefix: &Path) -> Result<String> {
-    let workspace = Workspace::find()?;
+    let workspace = Workspace::runtime()?;
     let words = ["build", "--release", "--package", "linerate-libmars"];
     command::run(command::cargo(words).current_dir(&workspace.root))?;
     // The file for pkg-config names it, wherever that is read.
     let prefix = std::path::absolute(prefix)?;
     let (include, lib) = (prefix.join("include"), prefix.join("lib"));
-    copy_tree(&workspace.root.join("crates/libmars/include"), &include)?;
+    copy_tree(&workspace.root.join("libmars/include"), &include)?;
     for library in ["libmars.a", "libmars.so"] {
         copy(&workspace.target.join("release").join(library), &lib.join(library))?;
     }
@@ -54,17 +55,37 @@ fn install(prefix: &Path) -> Result<String> {
     Ok(format!("mars: installed to {}", prefix.display()))
 }
 
-/// As `cargo publish` does, up to the upload.
+/// Cargo builds no package whose dependencies are not published: the packages are unpacked into a
+/// workspace, and built there.
 fn package() -> Result<String> {
-    let workspace = Workspace::find()?;
-    let mut publish = command::cargo(["publish", "--dry-run", "--allow-dirty"]);
-    publish.args(CRATES.iter().flat_map(|name| ["--package", name]));
-    command::run(publish.current_dir(&workspace.root))?;
+    let (above, runtime) = (Workspace::find()?, Workspace::runtime()?);
+    let packed = above.target.join("package");
+    let unpacked = packed.join("mars");
+    // Files of an earlier time.
+    _ = fs::remove_dir_all(&unpacked);
+    let mut manifest = format!("workspace = {{ resolver = \"3\", members = {CRATES:?} }}\n");
+    for name in CRATES {
+        let root = if SHARED.contains(&name) { &above.root } else { &runtime.root };
+        let mut package = command::cargo(["package", "--no-verify", "--exclude-lockfile"]);
+        package.args(["--allow-dirty", "--package", name, "--target-dir"]).arg(&above.target);
+        command::run(package.current_dir(root))?;
+        let folder = unpacked.join(name);
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        let archive = packed.join(format!("{name}-{}.crate", env!("CARGO_PKG_VERSION")));
+        let mut unpack = Command::new("tar");
+        unpack.args(["--strip-components=1", "-xzf"]).arg(archive).arg("-C").arg(folder);
+        command::run(&mut unpack)?;
+        manifest += &format!("patch.crates-io.{name}.path = {name:?}\n");
+    }
+    write(&unpacked.join("Cargo.toml"), manifest)?;
+    let mut build = command::cargo(["build", "--workspace", "--features", "linerate-mars/tasks"]);
+    command::run(build.current_dir(unpacked))?;
     Ok(format!("mars: {} can be published", CRATES.join(", ")))
 }
 
-/// `linerate-mars` and those of the workspace that it needs.
+/// `linerate-mars` and those that it needs, of which linerate's workspace has some.
 const CRATES: [&str; 4] = ["linerate-fiber", "linerate-copy", "linerate-linux", "linerate-mars"];
+const SHARED: [&str; 2] = ["linerate-copy", "linerate-linux"];
 
 /// The file for pkg-config. Task programs have a folder of headers before that of all.
 fn pkg_config(prefix: &Path) -> String {

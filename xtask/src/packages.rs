@@ -65,9 +65,8 @@ fn effective_user(status: &str) -> Option<u32> {
 pub(crate) type Needed = (&'static str, &'static str);
 
 /// What the tests run.
-pub(crate) const TESTS: [Needed; 9] = [
+pub(crate) const TESTS: [Needed; 8] = [
     ("gcc", "gcc"),
-    ("clang", "clang"),
     ("iperf3", "iperf3"),
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
@@ -76,6 +75,8 @@ pub(crate) const TESTS: [Needed; 9] = [
     ("sshd", "openssh-server"),
     ("iptables-legacy", "iptables"),
 ];
+/// What the programs in C of the runtime are compiled with.
+pub(crate) const RUNTIME: [Needed; 2] = [("gcc", "gcc"), ("clang", "clang")];
 /// What `bench table` compares with, and what gives it a CPU.
 pub(crate) const SENDERS: [Needed; 3] =
     [("iperf3", "iperf3"), ("iperf", "iperf"), ("taskset", "util-linux")];

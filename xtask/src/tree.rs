@@ -19,7 +19,7 @@ pub(crate) struct Tree {
     pub(crate) sources: Vec<Source>,
     /// The documents at the root that rules speak about.
     documents: Vec<(String, String)>,
-    /// The crates of the workspace.
+    /// The crates of the workspace and of that of the runtime.
     pub(crate) members: Vec<Member>,
     /// The crates that the binary is built from, each as `name vVERSION ... | LICENCE`.
     pub(crate) packages: Vec<String>,
@@ -38,7 +38,8 @@ pub(crate) struct Source {
 impl Tree {
     /// Reads the project.
     pub(crate) fn read(workspace: &Workspace) -> Result<Self> {
-        let mut tree = Self { members: workspace.members.clone(), ..Self::default() };
+        let members = [workspace.members.clone(), Workspace::runtime()?.members].concat();
+        let mut tree = Self { members, ..Self::default() };
         for folder in SOURCE_FOLDERS {
             tree.read_folder(&workspace.root, &workspace.root.join(folder))?;
         }
@@ -71,6 +72,9 @@ impl Tree {
             .collect();
         paths.sort();
         for path in paths {
+            if path.ends_with(BUILT) {
+                continue;
+            }
             if path.is_dir() {
                 self.read_folder(root, &path)?;
             } else if path.extension().is_some_and(|extension| extension == "rs") {
@@ -94,9 +98,10 @@ impl Source {
     }
 
     /// Its crate and its path below the `src` of it: `report` and `json.rs`; none for a file
-    /// that is not part of a crate under `crates/` itself.
+    /// that is not part of a crate under `crates/` or `runtime/` itself.
     pub(crate) fn place(&self) -> Option<(&str, &str)> {
-        let (folder, path) = self.path.strip_prefix("crates/")?.split_once('/')?;
+        let (above, path) = self.path.split_once('/')?;
+        let (folder, path) = path.split_once('/').filter(|_| HOMES.contains(&above))?;
         Some((folder, path.strip_prefix("src/")?))
     }
 
@@ -138,9 +143,20 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-const SOURCE_FOLDERS: [&str; 5] = ["crates", "conformance", "xtask", "fuzz/src", "fuzz/tests"];
-const DOCUMENTS: [&str; 5] =
-    ["ARCHITECTURE.md", "CONTRIBUTING.md", "Cargo.toml", "README.md", "SPECIFICATION.md"];
+const SOURCE_FOLDERS: [&str; 6] =
+    ["crates", "runtime", "conformance", "xtask", "fuzz/src", "fuzz/tests"];
+/// Folders of crates that are built upon.
+const HOMES: [&str; 2] = ["crates", "runtime"];
+/// Folder of what cargo builds.
+const BUILT: &str = "target";
+const DOCUMENTS: [&str; 6] = [
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "Cargo.toml",
+    "README.md",
+    "SPECIFICATION.md",
+    "runtime/Cargo.toml",
+];
 /// What is in the binary and what builds it.
 const PACKAGES: [&str; 9] = [
     "tree",
@@ -220,6 +236,7 @@ mod tests {
         let place =
             |path| Tree::of_source(path, "").sources[0].place().map(|(c, p)| format!("{c} {p}"));
         assert_eq!(place("crates/lab/src/a/b.rs").as_deref(), Some("lab a/b.rs"));
+        assert_eq!(place("runtime/mars/src/a.rs").as_deref(), Some("mars a.rs"));
         assert_eq!(place("crates/lab/tests/link.rs"), None);
         assert_eq!(place("xtask/src/main.rs"), None);
     }

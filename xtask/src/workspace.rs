@@ -1,4 +1,4 @@
-//! What cargo says about this workspace (`cargo metadata`).
+//! What cargo says about this workspace and that of the runtime (`cargo metadata`).
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::command;
 
-/// The workspace.
+/// A workspace.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     /// Its folder.
@@ -32,9 +32,18 @@ pub(crate) struct Member {
 impl Workspace {
     /// Asks cargo.
     pub(crate) fn find() -> Result<Self> {
+        Self::at("..")
+    }
+
+    /// That of the runtime, which linerate is built upon and which is tested by itself.
+    pub(crate) fn runtime() -> Result<Self> {
+        Self::at("../runtime")
+    }
+
+    fn at(folder: &str) -> Result<Self> {
         let text = command::output(
             command::cargo(["metadata", "--format-version", "1", "--no-deps"])
-                .current_dir(env!("CARGO_MANIFEST_DIR")),
+                .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)),
         )?;
         let metadata = serde_json::from_str(&text).context("cargo metadata is not JSON")?;
         Self::read(&metadata).context("cargo metadata lacks a field")

@@ -1,5 +1,5 @@
-//! `bench mars`: what the runtime promises of its speed, beside tokio and rayon; and its programs, some
-//! of which fail if they are slow.
+//! `bench mars`: what the runtime promises of its speed, beside other runtimes; and its programs, some of
+//! which fail if they are slow.
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -8,7 +8,8 @@ use testbed::output::say;
 use crate::command;
 use crate::workspace::Workspace;
 
-/// Measures the runtime beside a bare thread, tokio and rayon
+/// Measures the runtime beside a bare thread, tokio and rayon, and five programs of tasks also beside
+/// may, Go, Boost.Fiber and oneTBB, where they are installed
 #[derive(Debug, Args)]
 pub(crate) struct Mars {
     /// Fail if a promise is missed
@@ -18,9 +19,8 @@ pub(crate) struct Mars {
 
 impl Mars {
     pub(crate) fn run(self) -> Result<String> {
-        let workspace = Workspace::find()?;
-        let words =
-            ["bench", "--bench", "comparison", "--package", "linerate-mars", "--features", "tasks"];
+        let workspace = Workspace::runtime()?;
+        let words = ["bench", "--package", "linerate-comparison"];
         let table = command::output(command::cargo(words).current_dir(&workspace.root))?;
         say(&table);
         let words = [

@@ -35,10 +35,7 @@ fn judge(folder: &str, files: &Crate<'_>) -> Vec<Finding> {
     }
     let finding = |circle: &BTreeSet<&Module>| {
         let names: Vec<_> = circle.iter().map(|module| module.join("::")).collect();
-        Finding::of(
-            &format!("crates/{folder}"),
-            format!("import in a circle: {}", names.join(", ")),
-        )
+        Finding::of(folder, format!("import in a circle: {}", names.join(", ")))
     };
     circles.iter().map(finding).collect()
 }

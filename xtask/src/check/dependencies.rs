@@ -1,12 +1,17 @@
 //! Every external dependency has its reason in a table of CONTRIBUTING.md.
 
+use std::collections::BTreeSet;
+
 use super::Finding;
 use crate::tree::Tree;
 
-/// Dependencies of the workspace without a row.
+/// Dependencies of a workspace without a row.
 pub(super) fn find(tree: &Tree) -> Vec<Finding> {
     let reasons = tree.document("CONTRIBUTING.md");
-    external(tree.document("Cargo.toml"))
+    let manifests = ["Cargo.toml", "runtime/Cargo.toml"].map(|name| tree.document(name));
+    let names: BTreeSet<_> = manifests.into_iter().flat_map(external).collect();
+    names
+        .into_iter()
         .filter(|name| !has_row(reasons, name))
         .map(|name| {
             let what = format!("give `{name}` a row in the table of dependencies, with its reason");

@@ -18,7 +18,7 @@ pub(super) fn find(tree: &Tree) -> Vec<Finding> {
 }
 
 const HOMES: [&str; 4] =
-    ["crates/linux/src/", "crates/copy/src/", "crates/fiber/src/", "crates/libmars/src/"];
+    ["crates/linux/src/", "crates/copy/src/", "runtime/fiber/src/", "runtime/libmars/src/"];
 const PERMITS: [&str; 2] = ["expect(unsafe_code", "allow(unsafe_code"];
 
 #[cfg(test)]
@@ -29,17 +29,17 @@ mod tests {
 
     #[test]
     fn fires_on_a_crate_that_permits_it_to_itself() {
-        for path in ["crates/mars/src/lib.rs", "testbed/src/host.rs"] {
+        for path in ["runtime/mars/src/lib.rs", "testbed/src/host.rs"] {
             assert_eq!(find(&Tree::of_source(path, TEXT)).len(), 1, "{path}");
         }
     }
 
     #[test]
     fn is_silent_where_it_is_at_home_and_in_tests() {
-        for path in ["crates/linux/src/lib.rs", "crates/copy/src/lib.rs", "crates/mars/tests/a.rs"]
+        for path in ["crates/linux/src/lib.rs", "crates/copy/src/lib.rs", "runtime/mars/tests/a.rs"]
         {
             assert!(find(&Tree::of_source(path, TEXT)).is_empty(), "{path}");
         }
-        assert!(find(&Tree::of_source("crates/mars/src/lib.rs", "//! A.\n")).is_empty());
+        assert!(find(&Tree::of_source("runtime/mars/src/lib.rs", "//! A.\n")).is_empty());
     }
 }

@@ -70,7 +70,7 @@ fn choice(after: &str) -> Vec<String> {
 /// The head of the first column.
 const HEAD: &str = "promise";
 /// With which commands and paths begin, and flags that lack their command.
-const BEGINNINGS: [&str; 3] = ["cargo ", "crates/", "--"];
+const BEGINNINGS: [&str; 4] = ["cargo ", "crates/", "runtime/", "--"];
 /// How a row says that it is not kept everywhere.
 const RESERVES: [&str; 2] = ["ot kept yet", "not yet"];
 

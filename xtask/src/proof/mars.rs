@@ -16,13 +16,13 @@ use crate::workspace::Workspace;
 /// Runs programs for so long on each machine, and with ThreadSanitizer.
 pub(super) fn run(span: Duration) -> Result<String> {
     let told = short(span)?;
-    let races = races::run(&Workspace::find()?, span)?;
+    let races = races::run(&Workspace::runtime()?, span)?;
     Ok(told + if races { ", and ThreadSanitizer no race" } else { "" })
 }
 
 /// As [`run`], without ThreadSanitizer, for which all is built again.
 pub(super) fn short(span: Duration) -> Result<String> {
-    let workspace = Workspace::find()?;
+    let workspace = Workspace::runtime()?;
     let mut machines = Vec::new();
     for target in TARGETS.iter().filter(|target| MACHINES.contains(&target.name)) {
         say(format!("mars: random programs on {} for {} s", target.name, span.as_secs()));

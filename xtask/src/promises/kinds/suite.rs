@@ -3,10 +3,18 @@
 use crate::promises::task::{Course, Found, Program, Task, Verdict};
 
 pub(super) fn task(span: &str) -> Option<Task> {
-    let (folder, path) = span.strip_prefix("crates/")?.split_once('/')?;
+    let (workspace, rest) = span.split_once('/')?;
+    let manifest: &[&str] = match workspace {
+        "crates" => &[],
+        "runtime" => &["--manifest-path", "runtime/Cargo.toml"],
+        _ => return None,
+    };
+    let (folder, path) = rest.split_once('/')?;
     let package =
         if folder == "cli" { "linerate".to_owned() } else { format!("linerate-{folder}") };
-    let mut words = vec!["test".to_owned(), "--package".to_owned(), package];
+    let mut words = vec!["test".to_owned()];
+    words.extend(manifest.iter().map(|word| (*word).to_owned()));
+    words.extend(["--package".to_owned(), package]);
     let features = FEATURES.iter().filter(|(of, _)| *of == folder);
     words.extend(features.flat_map(|(_, name)| ["--features".to_owned(), (*name).to_owned()]));
     words.extend(target(folder, path.strip_suffix(".rs").unwrap_or(path)));
@@ -65,6 +73,10 @@ mod tests {
         assert_eq!(
             line("crates/report/tests/screen.rs"),
             "test --package linerate-report --test screen"
+        );
+        assert_eq!(
+            line("runtime/mars/tests/tasks.rs"),
+            "test --manifest-path runtime/Cargo.toml --package linerate-mars --features tasks --test tasks"
         );
         let dropin = "test --package linerate --test dropin -- packets::";
         assert_eq!(line("crates/cli/tests/dropin/packets.rs"), dropin);

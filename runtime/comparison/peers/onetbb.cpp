@@ -1,4 +1,4 @@
-// The programs of src/main.rs on tasks of oneTBB, which do not wait for each other but for those that
+// The programs of src/peers.rs on tasks of oneTBB, which do not wait for each other but for those that
 // they began: ping-pong has no counterpart.
 #include <mutex>
 #include <numeric>

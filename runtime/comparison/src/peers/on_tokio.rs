@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::{
+use super::{
     CHILDREN, CONTENDERS, DEPTH, ENTRIES, FORKS, LEAVES, Programs, ROUNDS, STAGES, SUM, TRIPS,
     TURNS, WORKERS,
 };
@@ -44,7 +44,7 @@ fn skynet(first: u64, leaves: u64) -> Pin<Box<dyn Future<Output = u64> + Send>> 
 
 impl Programs for Tokio {
     fn skynet(&self) {
-        assert_eq!(self.run(skynet(0, LEAVES)), SUM);
+        assert_eq!(self.run(skynet(0, LEAVES.into())), SUM);
     }
 
     fn ping_pong(&self) {

@@ -1,33 +1,41 @@
-//! What the runtime promises, measured beside a bare thread, tokio and rayon:
-//! `cargo xtask bench mars`. Rivals take turns within a row; each figure is a median. Names of groups
-//! limit it to these: `cargo bench --bench comparison -p linerate-mars --features tasks -- tasks`.
+//! What the runtime promises, measured beside a bare thread, tokio and rayon, and programs of tasks on
+//! it and on other runtimes: `cargo xtask bench mars`. Rivals take turns within a row; each figure is a
+//! median. Names of groups limit it to these: `cargo bench -p linerate-comparison -- tasks`.
 
 #![expect(clippy::print_stdout, reason = "it is what a bench is for")]
 #![expect(clippy::disallowed_methods, reason = "a bench measures time")]
 
 use std::fmt;
+use std::process::ExitCode;
 
 mod busy;
 mod calls;
 mod objects;
+mod peers;
 mod spawns;
 mod switches;
-#[cfg(feature = "tasks")]
 mod tasks;
 mod wakes;
 
-fn main() {
+fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    if let [first, runtime, program] = words.as_slice()
+        && first == "peer"
+    {
+        return peers::run(runtime, program);
+    }
     // Cargo tells a bench that it is one; a test run of it has nothing to measure.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
+    if !words.iter().any(|word| word == "--bench") {
+        return ExitCode::SUCCESS;
     }
     println!("{:<44} {:>12}  {:>12}  kept", "", "measured", "target");
-    let wanted: Vec<_> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let wanted: Vec<_> = words.iter().filter(|word| !word.starts_with('-')).collect();
     for (name, measure) in GROUPS {
         if wanted.is_empty() || wanted.iter().any(|one| one == name) {
             measure(&mut |row| println!("{row}"));
         }
     }
+    ExitCode::SUCCESS
 }
 
 type Measure = fn(Sink<'_>);
@@ -38,8 +46,8 @@ const GROUPS: &[(&str, Measure)] = &[
     ("objects", objects::rows),
     ("busy", busy::rows),
     ("wakes", wakes::rows),
-    #[cfg(feature = "tasks")]
     ("tasks", tasks::rows),
+    ("peers", peers::rows),
 ];
 
 /// Where rows go.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use may::sync::{Mutex, mpsc};
 use may::{coroutine, go};
 
-use crate::{
+use super::{
     CHILDREN, CONTENDERS, ENTRIES, FORKS, LEAVES, Programs, ROUNDS, STAGES, SUM, TRIPS, TURNS,
     WORKERS,
 };
@@ -41,7 +41,7 @@ fn run<T: Send + 'static>(main: impl FnOnce() -> T + Send + 'static) -> T {
 /// Its channels have no bound.
 impl Programs for May {
     fn skynet(&self) {
-        assert_eq!(run(|| skynet(0, LEAVES)), SUM);
+        assert_eq!(run(|| skynet(0, LEAVES.into())), SUM);
     }
 
     fn ping_pong(&self) {

@@ -4,11 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
-use linerate_mars::{
-    Builder, Context, Mutex, Placement, Priority, Queue, Semaphore, Task, TaskStacks,
-};
+use mars::{Builder, Context, Mutex, Placement, Priority, Queue, Semaphore, Task, TaskStacks};
 
-use crate::{
+use super::{
     CHILDREN, CONTENDERS, DEPTH, ENTRIES, FORKS, LEAVES, Programs, ROUNDS, STAGES, SUM, TRIPS,
     TURNS, WORKERS,
 };
@@ -59,7 +57,8 @@ fn skynet(task: &mut Task<'_>, first: u64, leaves: u64) -> u64 {
     if leaves == 1 {
         return first;
     }
-    let sums = Arc::new(Queue::new(&task.workloads(), CHILDREN as usize));
+    let children = usize::try_from(CHILDREN).expect("a few");
+    let sums = Arc::new(Queue::new(&task.workloads(), children));
     let leaves = leaves / CHILDREN;
     for child in 0..CHILDREN {
         let sums = Arc::clone(&sums);
@@ -73,7 +72,7 @@ fn skynet(task: &mut Task<'_>, first: u64, leaves: u64) -> u64 {
 
 impl Programs for Mars {
     fn skynet(&self) {
-        assert_eq!(self.run(|task| skynet(task, 0, LEAVES)), SUM);
+        assert_eq!(self.run(|task| skynet(task, 0, LEAVES.into())), SUM);
     }
 
     fn ping_pong(&self) {

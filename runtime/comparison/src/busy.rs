@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use linerate_mars::{Builder, Next, Placement, Priority, Time, Wait};
+use mars::{Builder, Next, Placement, Priority, Time, Wait};
 
 use crate::calls::calls;
 use crate::{Row, Sink, Target, median};

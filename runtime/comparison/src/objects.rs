@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use linerate_mars::{Barrier, Builder, Clearing, EventFlag, Masking, Next, Priority, Queue};
+use mars::{Barrier, Builder, Clearing, EventFlag, Masking, Next, Priority, Queue};
 
 use crate::calls::calls;
 use crate::{Row, Sink, Target, in_turns, nanos_each};

@@ -1,4 +1,4 @@
-// The programs of src/main.rs on goroutines: ./go PROGRAM prints the nanoseconds of each operation.
+// The programs of src/peers.rs on goroutines: ./go PROGRAM prints the nanoseconds of each operation.
 package main
 
 import (

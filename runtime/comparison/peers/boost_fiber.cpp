@@ -1,4 +1,4 @@
-// The programs of src/main.rs on fibers of Boost.Fiber, whose threads steal each other's.
+// The programs of src/peers.rs on fibers of Boost.Fiber, whose threads steal each other's.
 #include <boost/fiber/all.hpp>
 #include <memory>
 #include <thread>

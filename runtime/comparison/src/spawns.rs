@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::thread::Thread;
 
-use linerate_mars::{Builder, Context, Mpu, Next, Placement, Priority, Workloads};
+use mars::{Builder, Context, Mpu, Next, Placement, Priority, Workloads};
 
 use crate::calls::calls;
 use crate::{Row, Sink, Target, in_turns, nanos_each};

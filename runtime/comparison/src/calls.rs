@@ -1,6 +1,6 @@
 //! Workloads that are closures.
 
-use linerate_mars::{Mpu, Next, Workload};
+use mars::{Mpu, Next, Workload};
 
 pub(crate) struct Calls<F>(F);
 

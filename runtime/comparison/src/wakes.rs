@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use linerate_mars::{Builder, Next, Placement, Priority, Time};
+use mars::{Builder, Next, Placement, Priority, Time};
 
 use crate::calls::calls;
 use crate::{Row, Sink, Target, in_turns};
@@ -130,8 +130,7 @@ fn round_trip(gap: u64, sink: Sink) {
     let thread = bare(&word, move || call(&known, 1));
 
     let context = Builder::new(1).pin(&[1]).start().expect("starts");
-    let reply =
-        Arc::new(linerate_mars::EventFlag::new(&context, linerate_mars::Clearing::Automatic));
+    let reply = Arc::new(mars::EventFlag::new(&context, mars::Clearing::Automatic));
     let known = Arc::clone(&reply);
     let mut listener = context.add(calls(move |mpu| {
         loop {
@@ -163,7 +162,7 @@ fn round_trip(gap: u64, sink: Sink) {
             &mut || {
                 elapsed(gap, &|| {
                     listener.signal();
-                    reply.wait_on_host(1, linerate_mars::Masking::All, None);
+                    reply.wait_on_host(1, mars::Masking::All, None);
                 })
             },
         ],

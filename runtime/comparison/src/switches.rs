@@ -1,6 +1,6 @@
 //! From one ready workload to another.
 
-use linerate_mars::{Builder, Next, Priority};
+use mars::{Builder, Next, Priority};
 
 use crate::calls::calls;
 use crate::{Row, Sink, Target, in_turns, nanos_each};

@@ -1,4 +1,4 @@
-// What the programs of src/main.rs have in common in C++.
+// What the programs of src/peers.rs have in common in C++.
 #pragma once
 
 #include <chrono>

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
-use linerate_mars::{
+use mars::{
     Args, Barrier, Builder, Clearing, Context, EventFlag, Masking, Placement, Priority, Program,
     Semaphore, Task, TaskHandle, TaskStacks,
 };
