@@ -15,7 +15,9 @@ use testbed::markdown::{Align, Table};
 
 use crate::output::say;
 use crate::workspace::{Build, Workspace};
-use crate::{board, command, conformance, exports, fuzz, promises, proof, python, soak, test, web};
+use crate::{
+    board, command, conformance, exports, fuzz, promises, proof, python, runtime, soak, test, web,
+};
 
 /// Runs what takes longer than a change should wait for, and prints a table
 #[derive(Debug, Args)]
@@ -142,7 +144,7 @@ fn list() -> Table {
 const RECENT_SECONDS: u64 = 4 * 60 * 60;
 
 /// In the order of what they take.
-const STAGES: [Stage; 15] = [
+const STAGES: [Stage; 16] = [
     Stage {
         name: "documentation",
         guards: &["crates/cli/src", "conformance/src", "testbed", "xtask"],
@@ -202,6 +204,12 @@ const STAGES: [Stage; 15] = [
         guards: &["crates/copy", "crates/linux/src", "xtask/src/board"],
         minutes: 6,
         run: board::short,
+    },
+    Stage {
+        name: "runtime",
+        guards: &["crates/copy", "crates/linux", "runtime"],
+        minutes: 8,
+        run: runtime::short,
     },
     Stage {
         name: "promises",
