@@ -4,14 +4,16 @@
 //! Scenarios are files below `faults/scenarios`. Each is run without its cause and with it,
 //! in turns: a cause that costs nothing proves nothing.
 
+pub(crate) mod expected;
 mod kept;
 mod matrix;
 pub(crate) mod needs;
 mod random;
 mod remedied;
-mod run;
+pub(crate) mod run;
 mod said;
 pub(crate) mod scenario;
+mod seen;
 pub(crate) mod setting;
 pub(crate) mod step;
 mod wrapping;
@@ -200,18 +202,19 @@ impl Course {
         let cost =
             outcome.cost.map_or_else(String::new, |cost| format!(", costs {}", percent(cost)));
         for round in &outcome.rounds {
-            let word = match (outcome.is_proven(), round.is_right) {
+            let judged = &round.judged;
+            let word = match (outcome.is_proven(), judged.is_right) {
                 (false, _) => "?    ",
                 (true, true) => "ok   ",
                 (true, false) => "WRONG",
             };
             let expected = &outcome.expected;
-            say(format!("{word} {}{cost}; {expected} expected; {}", outcome.scenario, round.said));
+            say(format!("{word} {}{cost}; {expected} expected; {}", outcome.scenario, judged.text));
             if round.attempts > 1 {
                 say(format!("      run {} times; in the last, {}", round.attempts, round.noise));
             }
-            if outcome.is_control && !round.said.alarms().is_empty() {
-                let alarms: Vec<_> = round.said.alarms().iter().map(|rule| rule.slug()).collect();
+            if outcome.is_control && !judged.alarms.is_empty() {
+                let alarms: Vec<_> = judged.alarms.iter().map(|rule| rule.slug()).collect();
                 say(format!("      above note: {}", alarms.join(", ")));
             }
         }
@@ -256,7 +259,7 @@ impl Course {
     fn alarmed(&self) -> String {
         let controls = self.outcomes.iter().filter(|outcome| outcome.is_control);
         let alarmed = controls
-            .filter(|outcome| outcome.rounds.iter().any(|round| !round.said.alarms().is_empty()));
+            .filter(|outcome| outcome.rounds.iter().any(|round| !round.judged.alarms.is_empty()));
         alarmed.map(|outcome| outcome.scenario.as_str()).collect::<Vec<_>>().join(", ")
     }
 

@@ -7,7 +7,6 @@ pub(crate) mod standstill;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -15,8 +14,8 @@ use lab::{Host, LinkSpec};
 use measurement::judgement::{Drop as Dropped, Place};
 use measurement::{Judgement, Ledger, RecordSet, TestRecord};
 use testbed::port;
-use testbed::process::Running;
-use testbed::topology::{Path, Topology, limited};
+use testbed::process::{Ended, Running};
+use testbed::topology::{Path, Topology};
 use testbed::workload::PORT;
 
 /// Prepares to make hosts, or says why there can be none; to be called before the first thread
@@ -45,16 +44,6 @@ impl<'a> Testbed<'a> {
     /// Hosts with an unshaped path between them.
     pub(crate) fn new(under_test: &'a UnderTest, path: Path) -> Result<Self> {
         Ok(Self::on(under_test, Topology::cable(path, &LinkSpec::default())?))
-    }
-
-    /// A link that lets so many Mbit/s through.
-    pub(crate) fn shaped(under_test: &'a UnderTest, mbps: u64) -> Result<Self> {
-        Ok(Self::on(under_test, Topology::cable(Path::Veth, &limited(mbps)?)?))
-    }
-
-    /// A router between the hosts, which lets so many Mbit/s through.
-    pub(crate) fn routed(under_test: &'a UnderTest, mbps: u64) -> Result<Self> {
-        Ok(Self::on(under_test, Topology::router(&limited(mbps)?)?))
     }
 
     /// Hosts that were made.
@@ -87,11 +76,6 @@ impl<'a> Testbed<'a> {
         self.linerate("test", words)
     }
 
-    /// A command of the client's host: `linerate search` with these words behind it.
-    pub(crate) fn search(&self, words: &str) -> Command {
-        self.linerate("search", words)
-    }
-
     /// A command of the client's host: a command of linerate that tests against the server, with
     /// these words behind it.
     pub(crate) fn linerate(&self, name: &str, words: &str) -> Command {
@@ -104,20 +88,10 @@ impl<'a> Testbed<'a> {
 
     /// A server on the far host, with these words.
     pub(crate) fn serve(&self, words: &str) -> Result<Running> {
-        self.serve_on(self.far(), self.address(), words)
-    }
-
-    /// A server on the router, with these words.
-    pub(crate) fn serve_on_router(&self, words: &str) -> Result<Running> {
-        let (router, _) = self.router()?;
-        self.serve_on(router, router.ipv4(), words)
-    }
-
-    fn serve_on(&self, host: &Host, address: Ipv4Addr, words: &str) -> Result<Running> {
-        let mut command = host.command(&self.under_test.program);
+        let mut command = self.far().command(&self.under_test.program);
         command.args(["serve", "--quiet"]).args(words.split_whitespace());
         clean(&mut command);
-        self.started(command, SocketAddr::from((address, port_of(words)?)))
+        self.answers(command)
     }
 
     /// A program of another host, once it answers at `address`.
@@ -130,22 +104,6 @@ impl<'a> Testbed<'a> {
     /// A program of the far host that answers where a server does.
     pub(crate) fn answers(&self, command: Command) -> Result<Running> {
         self.started(command, SocketAddr::from((self.address(), PORT)))
-    }
-
-    /// Runs one test with a server of its own.
-    pub(crate) fn run(&self, words: &str) -> Result<TestRecord> {
-        let _server = self.serve("")?;
-        record_of(self.client(words))
-    }
-
-    /// What a command of the far host prints.
-    pub(crate) fn far_prints(&self, program: &str, words: &str) -> Result<String> {
-        crate::command::output(self.far().command(program).args(words.split_whitespace()))
-    }
-
-    /// What a command of the near host prints.
-    pub(crate) fn near_prints(&self, program: &str, words: &str) -> Result<String> {
-        crate::command::output(self.near().command(program).args(words.split_whitespace()))
     }
 }
 
@@ -160,17 +118,9 @@ pub(crate) fn clean(command: &mut Command) {
     command.env("XDG_STATE_HOME", std::env::temp_dir().join("linerate-xtask"));
 }
 
-fn port_of(words: &str) -> Result<u16> {
-    let mut words = words.split_whitespace();
-    match words.find(|word| *word == "--port") {
-        Some(_) => words.next().context("a port")?.parse().context("a port"),
-        None => Ok(PORT),
-    }
-}
-
 /// Runs a client that prints one record to its end; an INVALID result is one too.
 pub(crate) fn record_of(command: Command) -> Result<TestRecord> {
-    let run = run_client(command, Duration::ZERO, || Ok(()))?;
+    let run = run_client(command)?;
     ensure!(matches!(run.code, 0 | 3), "the client ended with {}", run.code);
     Ok(run.record)
 }
@@ -184,31 +134,31 @@ pub(crate) struct ClientRun {
     pub(crate) cpu: Duration,
 }
 
-/// Runs a client to its end, and does something when it has run for a while; one that fails
-/// leaves a record as well.
-pub(crate) fn run_client(
-    command: Command,
-    after: Duration,
-    meanwhile: impl FnOnce() -> Result<()>,
-) -> Result<ClientRun> {
+/// Runs a client of one row to its end; one that fails leaves a record as well.
+pub(crate) fn run_client(command: Command) -> Result<ClientRun> {
+    let ended = beside(command, || Ok(()))?;
+    let record = records(&ended)?.swap_remove(0);
+    Ok(ClientRun { record, code: ended.code().unwrap_or(-1), cpu: ended.cpu })
+}
+
+/// Runs a client to its end, and does something meanwhile.
+pub(crate) fn beside(command: Command, meanwhile: impl FnOnce() -> Result<()>) -> Result<Ended> {
     let client = Running::captured(command)?;
-    thread::sleep(after);
     let done = meanwhile();
     let ended = client.finish(LONGEST)?;
     done?;
-    let code = ended.code().unwrap_or(-1);
-    let record = only_record(&ended.stdout).with_context(|| {
-        format!("the client prints no record and ends with {code}: {}", ended.complaint())
-    })?;
-    Ok(ClientRun { record, code, cpu: ended.cpu })
+    Ok(ended)
 }
 
-/// The record of one test: one that failed is in a set, with the error.
-fn only_record(text: &str) -> Result<TestRecord> {
-    if let Ok(set) = serde_json::from_str::<RecordSet>(text) {
-        return set.records.into_iter().next().context("a set without a record");
-    }
-    Ok(serde_json::from_str(text)?)
+/// The records that a client printed: of a test that failed, and of many rows, they are a set.
+pub(crate) fn records(ended: &Ended) -> Result<Vec<TestRecord>> {
+    let text = &ended.stdout;
+    let records = match serde_json::from_str::<RecordSet>(text) {
+        Ok(set) => set.records,
+        Err(_) => vec![serde_json::from_str(text).with_context(|| ended.complaint())?],
+    };
+    ensure!(!records.is_empty(), "a set without a record: {}", ended.complaint());
+    Ok(records)
 }
 
 /// What was judged of a record.

@@ -97,6 +97,15 @@ pub(crate) const FAULTS: [Needed; 11] = [
     ("strace", "strace"),
     ("iperf3", "iperf3"),
 ];
+/// What proofs plant with, and read counters of the kernel with.
+pub(crate) const PLANTED: [Needed; 6] = [
+    ("tc", "iproute2"),
+    ("nstat", "iproute2"),
+    ("iptables-legacy", "iptables"),
+    ("iptables-legacy-restore", "iptables"),
+    ("setpriv", "util-linux"),
+    ("iperf3", "iperf3"),
+];
 /// What `board` fetches, packs and runs.
 pub(crate) const BOARD: [Needed; 8] = [
     ("qemu-system-riscv64", "qemu-system-misc"),

@@ -9,16 +9,13 @@ mod comparison;
 mod copy;
 mod cost;
 mod dut;
-mod forwarder;
-mod knee;
-mod ledger;
 mod mars;
 mod mesh;
 mod mesh_coordinator;
 mod mesh_slurm;
+mod planted;
 mod races;
 mod screens;
-mod stamps;
 mod store;
 mod tune;
 mod tuning;
@@ -52,7 +49,7 @@ pub(crate) struct Proof {
 #[derive(Clone, Debug, Subcommand)]
 enum What {
     /// Every lost datagram is placed: in sockets, in queues, on the path, in two places
-    Ledger,
+    Ledger(Cases),
     /// Where CPU time went has a name for every way that data go, and to look costs little
     Attribution,
     /// A/B tests find a difference where there is one, and only there
@@ -70,20 +67,9 @@ enum What {
         runs: u32,
     },
     /// Behind a forwarder with a rate of its own every row names the path and its rate
-    Forwarder {
-        /// Only at these rates
-        #[arg(long, value_name = "MBIT", value_delimiter = ',', default_value = "37,181,600,940")]
-        rates: Vec<u64>,
-    },
+    Forwarder(Cases),
     /// A search finds the rate of a shaper, and tells other limits from it
-    Knee {
-        /// How often each case is run
-        #[arg(long, value_name = "COUNT", default_value_t = 1)]
-        runs: u32,
-        /// Only cases whose name contains this, e.g. "tcp" or "at 181"
-        #[arg(long, value_name = "TEXT")]
-        only: Option<String>,
-    },
+    Knee(Cases),
     /// Random programs of tasks of the runtime count exactly, here and on other machines (qemu), and
     /// ThreadSanitizer finds no race
     Mars {
@@ -107,11 +93,7 @@ enum What {
     /// How much is to be read until the answer, for five kinds of users
     Screens,
     /// Each rule says what is wrong where it is, and nothing where nothing is
-    Stamps {
-        /// Only cases of this rule, e.g. run-delay; `clean` are those in which nothing is planted
-        #[arg(long, value_name = "RULE")]
-        only: Option<String>,
-    },
+    Stamps(Cases),
     /// The history outlives kills of its writers, and answers fast when it is large
     Store,
     /// Tunings find what was planted, leave clean hosts alone, and are undone when they are killed
@@ -125,6 +107,17 @@ enum What {
     },
     /// Settings are restored after kills at any instant of a process that changes them
     Tuning,
+}
+
+/// Cases that are files of a folder
+#[derive(Clone, Debug, Args)]
+struct Cases {
+    /// Only cases whose name contains this, e.g. tcp-181, run-delay or clean
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// How often each case is run
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    runs: u32,
 }
 
 impl Proof {
@@ -151,20 +144,17 @@ impl Proof {
         }
         let under_test = UnderTest { program, short: self.short };
         match self.what {
-            What::Ledger => verdict("ledger", &ledger::run(&under_test)?),
+            What::Forwarder(cases) => cases.run("forwarder", &under_test),
+            What::Knee(cases) => cases.run("knee", &under_test),
+            What::Ledger(cases) => cases.run("ledger", &under_test),
+            What::Stamps(cases) => cases.run("stamps", &under_test),
             What::Attribution => verdict("attribution", &attribution::run(&under_test)?),
             What::Ab => ab::run(&under_test),
             What::Comparison => comparison::run(&under_test),
             What::Copy => copy::run(&under_test),
             What::Cost => cost::run(&under_test),
             What::Dut { runs } => verdict("dut", &dut::run(&under_test, runs)?),
-            What::Forwarder { rates } => {
-                verdict("forwarder", &forwarder::run(&under_test, &rates)?)
-            }
             What::Mars { .. } | What::MeshAgent { .. } => unreachable!("it needs no program"),
-            What::Knee { runs, only } => {
-                verdict("knee", &knee::run(&under_test, runs, only.as_deref())?)
-            }
             What::Mesh => mesh::run(under_test.short),
             What::MeshCoordinator => {
                 verdict("mesh-coordinator", &mesh_coordinator::run(&under_test)?)
@@ -176,8 +166,13 @@ impl Proof {
                 verdict("tune", &tune::run(&under_test, only.as_deref(), times)?)
             }
             What::Tuning => tuning::run(&under_test),
-            What::Stamps { only } => verdict("stamps", &stamps::run(&under_test, only.as_deref())?),
         }
+    }
+}
+
+impl Cases {
+    fn run(&self, folder: &str, under_test: &UnderTest) -> Result<String> {
+        verdict(folder, &planted::run(under_test, folder, self.only.as_deref(), self.runs)?)
     }
 }
 

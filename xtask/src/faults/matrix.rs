@@ -22,7 +22,7 @@ impl Matrix {
         let mut matrix = Self::default();
         for outcome in outcomes {
             for round in &outcome.rounds {
-                matrix.note(&outcome.expected, &round.said.word(), round.is_right);
+                matrix.note(&outcome.expected, &round.judged.word, round.judged.is_right);
             }
         }
         matrix

@@ -1,8 +1,6 @@
 //! Whether what a verdict tells to change helps: the commands of its remedy are run on the hosts
 //! that they name, and the test is repeated.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, bail, ensure};
 use measurement::TestRecord;
 use measurement::remedy::Change;
@@ -65,7 +63,7 @@ fn gain(under_test: &UnderTest, scenario: &Scenario) -> Result<Option<f64>> {
 }
 
 fn record(setting: &Setting<'_>) -> Result<TestRecord> {
-    Ok(run_client(setting.test(), Duration::ZERO, || Ok(()))?.record)
+    Ok(run_client(setting.client("test"))?.record)
 }
 
 /// Times what arrived before.

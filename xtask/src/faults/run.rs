@@ -1,52 +1,51 @@
 //! One scenario: the link without the cause and with it, in turns.
 
-use std::path::Path;
-use std::time::Duration;
-
 use anyhow::{Context, Result, ensure};
 use measurement::outcome::Ending;
 use measurement::{BitRate, TestRecord};
 use serde_json::{Value, json};
+use std::path::Path;
 
+use super::expected::Judged;
 use super::kept;
-use super::said::Said;
 use super::scenario::{Metric, Scenario};
+use super::seen::Seen;
 use super::setting::Setting;
 use super::step::Step;
-use crate::hosts::{ClientRun, UnderTest, run_client};
+use crate::hosts::UnderTest;
 use testbed::noise::{self, Noise, Reading};
 use testbed::spread::median;
 
 /// What runs scenarios, and how.
-pub(super) struct Runner<'a> {
-    pub(super) under_test: &'a UnderTest,
+pub(crate) struct Runner<'a> {
+    pub(crate) under_test: &'a UnderTest,
     /// Folder for the records of runs with a cause.
-    pub(super) keep: Option<&'a Path>,
+    pub(crate) keep: Option<&'a Path>,
     /// Asked between two runs.
-    pub(super) is_stopped: &'a dyn Fn() -> bool,
+    pub(crate) is_stopped: &'a dyn Fn() -> bool,
 }
 
 /// What came of a scenario.
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     pub(super) scenario: String,
-    pub(super) expected: String,
+    pub(crate) expected: String,
     pub(super) is_control: bool,
-    pub(super) rounds: Vec<Round>,
+    pub(crate) rounds: Vec<Round>,
     /// How much less the link came to with the cause, from 0 to 1; none: nothing is planted.
     pub(super) cost: Option<f64>,
 }
 
 /// One round of it.
-pub(super) struct Round {
+pub(crate) struct Round {
     /// Without the cause; none: there is none.
     clean: Option<f64>,
-    planted: f64,
-    pub(super) said: Said,
-    pub(super) is_right: bool,
+    /// With it. None if the rate does not matter.
+    planted: Option<f64>,
+    pub(crate) judged: Judged,
     /// What others on this machine did meanwhile.
-    pub(super) noise: Noise,
+    pub(crate) noise: Noise,
     /// How often it was run until it was right or nobody disturbed it.
-    pub(super) attempts: u32,
+    pub(crate) attempts: u32,
 }
 
 impl Round {
@@ -59,7 +58,7 @@ impl Round {
             let Some(round) = Self::measure(runner, scenario, attempts)? else {
                 return Ok(None);
             };
-            if round.is_right || round.noise.is_quiet() || attempts == most {
+            if round.judged.is_settled(round.noise) || attempts == most {
                 return Ok(Some(round));
             }
             attempts += 1;
@@ -69,30 +68,32 @@ impl Round {
 
     fn measure(runner: &Runner<'_>, scenario: &Scenario, attempts: u32) -> Result<Option<Self>> {
         let (under_test, is_stopped) = (runner.under_test, runner.is_stopped);
-        let clean = if scenario.is_control() {
-            None
+        let value = |seen: &Seen| value(seen.record()?, scenario.metric);
+        let clean = if scenario.is_compared() {
+            Some(value(&run(under_test, scenario, Planting::Absent)?)?)
         } else {
-            Some(value(&run(under_test, scenario, Planting::Absent)?, scenario.metric)?)
+            None
         };
         if is_stopped() {
             return Ok(None);
         }
         let before = Reading::take()?;
-        let record = run(under_test, scenario, Planting::Present)?;
+        let seen = run(under_test, scenario, Planting::Present)?;
         let noise = Reading::take()?.noise_since(&before);
         if let Some(folder) = runner.keep {
-            kept::keep(folder, scenario, &record)?;
+            kept::keep(folder, scenario, seen.record()?)?;
         }
-        let (planted, said) = (value(&record, scenario.metric)?, Said::from_record(&record));
-        let is_right = said.is_right(&scenario.expect);
-        let round = Self { clean, planted, said, is_right, noise, attempts };
+        let is_measured = clean.is_some() || scenario.is_control();
+        let planted = is_measured.then(|| value(&seen)).transpose()?;
+        let judged = scenario.expect.judge(&seen);
+        let round = Self { clean, planted, judged, noise, attempts };
         Ok((!is_stopped()).then_some(round))
     }
 }
 
 impl Outcome {
     /// Runs it so many times.
-    pub(super) fn measure(
+    pub(crate) fn measure(
         runner: &Runner<'_>,
         scenario: &Scenario,
         times: u32,
@@ -119,7 +120,7 @@ impl Outcome {
     }
 
     pub(super) fn is_right(&self) -> bool {
-        self.rounds.iter().all(|round| round.is_right)
+        self.rounds.iter().all(|round| round.judged.is_right)
     }
 
     pub(super) fn as_json(&self) -> Value {
@@ -127,9 +128,9 @@ impl Outcome {
             json!({
                 "clean": round.clean,
                 "planted": round.planted,
-                "right": round.is_right,
+                "right": round.judged.is_right,
                 "attempts": round.attempts,
-                "said": round.said.as_json(),
+                "said": round.judged.json,
             })
         });
         json!({
@@ -150,28 +151,25 @@ enum Planting {
     Present,
 }
 
-fn run(under_test: &UnderTest, scenario: &Scenario, planting: Planting) -> Result<TestRecord> {
+fn run(under_test: &UnderTest, scenario: &Scenario, planting: Planting) -> Result<Seen> {
     let mut steps: Vec<&Step> = scenario.base.iter().collect();
     if planting == Planting::Present {
         steps.extend(&scenario.plant);
     }
-    let run = run_steps(under_test, scenario, &steps).with_context(|| format!("{planting:?}"))?;
+    let seen = run_steps(under_test, scenario, &steps).with_context(|| format!("{planting:?}"))?;
     // An INVALID result is one too, and a failed test: the cause may be why it is.
-    let is_result = matches!(run.code, 0 | 3) || planting == Planting::Present;
-    ensure!(is_result, "the client ended with {}", run.code);
-    Ok(run.record)
+    let is_result = matches!(seen.code, 0 | 3) || planting == Planting::Present;
+    ensure!(is_result, "the client ended with {}", seen.code);
+    Ok(seen)
 }
 
-/// One test over a link of these steps; a test that failed has a record as well.
+/// One command over a link of these steps; a test that failed has a record as well.
 pub(super) fn run_steps(
     under_test: &UnderTest,
     scenario: &Scenario,
     steps: &[&Step],
-) -> Result<ClientRun> {
-    let mut setting = Setting::create(under_test, scenario, steps)?;
-    let run = run_client(setting.test(), Duration::ZERO, || Ok(()))?;
-    ensure!(setting.still_serves(), "the server ended meanwhile");
-    Ok(run)
+) -> Result<Seen> {
+    Setting::create(under_test, scenario, steps)?.run(scenario, steps)
 }
 
 /// What a run came to: bits per second, or a share of them.
@@ -197,7 +195,8 @@ pub(super) const fn has_failed(record: &TestRecord) -> bool {
 /// By the median of the rounds with the cause and of those without.
 fn cost(rounds: &[Round]) -> Option<f64> {
     let clean = rounds.iter().map(|round| round.clean).collect::<Option<Vec<_>>>()?;
-    let planted = median(rounds.iter().map(|round| round.planted))?;
+    let planted = rounds.iter().map(|round| round.planted).collect::<Option<Vec<_>>>()?;
+    let planted = median(planted)?;
     Some(1.0 - planted / median(clean)?.max(f64::MIN_POSITIVE))
 }
 

@@ -7,7 +7,7 @@ use measurement::verdict::Finding;
 use measurement::{Certainty, Conclusion, RuleId, TestRecord};
 use serde_json::{Value, json};
 
-use super::scenario::Expected;
+use super::expected::Expected;
 
 /// The headline of a record.
 #[derive(Clone, Debug)]
@@ -57,6 +57,7 @@ impl Said {
                 }
                 _ => false,
             },
+            Expected::Stamp(_) | Expected::Place(_) | Expected::Rate(_) => false,
         }
     }
 

@@ -1,15 +1,15 @@
-//! A scenario as its file has it: what is planted, what is run, and what is to be said of it.
+//! A scenario as its file has it: what is planted, what is run, and what is expected ([`Expected`]).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use measurement::RuleId;
-use measurement::host::Role;
-use measurement::verdict::Finding;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
+use super::expected::Expected;
 use super::step::Step;
 
 /// One cause, or none.
@@ -23,7 +23,9 @@ pub(crate) struct Scenario {
     pub(crate) planted: String,
     #[serde(default)]
     pub(super) topology: TopologyKind,
-    /// Words of `linerate test`.
+    #[serde(default)]
+    pub(super) command: Command,
+    /// Words of the command.
     pub(super) test: String,
     #[serde(default)]
     pub(super) metric: Metric,
@@ -35,6 +37,9 @@ pub(crate) struct Scenario {
     /// Whether it is one of those of a short run.
     #[serde(default)]
     pub(crate) run: Run,
+    /// Rounds of a proof that is not short.
+    #[serde(default = "once")]
+    pub(crate) times: u32,
     #[serde(default)]
     pub(super) needs: Vec<Need>,
     /// What the link is like in the clean runs too.
@@ -43,9 +48,27 @@ pub(crate) struct Scenario {
     /// The cause; empty: the scenario is a clean control.
     #[serde(default)]
     pub(crate) plant: Vec<Step>,
-    pub(super) expect: Expected,
+    pub(crate) expect: Expected,
     /// Why it can be run on no kernel.
     pub(super) never: Option<String>,
+}
+
+/// A command of linerate that tests against the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Command {
+    #[default]
+    Test,
+    Search,
+}
+
+impl Command {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Search => "search",
+        }
+    }
 }
 
 /// What joins the hosts.
@@ -55,6 +78,8 @@ pub(crate) enum TopologyKind {
     /// A virtual Ethernet pair.
     #[default]
     Cable,
+    /// None: both hosts are one.
+    Loopback,
     /// Two pairs, and a host between them that forwards.
     Router,
     /// Two pairs, and a thread that carries frames.
@@ -117,96 +142,84 @@ pub(crate) enum Need {
     AllowedCongestion(String),
 }
 
-/// What is to be said.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub(crate) enum Expected {
-    /// That what was asked was delivered, and nothing else.
-    Delivered,
-    /// What limits.
-    Cause {
-        /// Each of these names the cause.
-        rules: BTreeSet<RuleId>,
-        /// On which of these hosts it is; empty: wherever.
-        #[serde(default)]
-        on: Vec<On>,
-        /// A verdict that leaves it open is right too if it says what would decide, and this
-        /// word is in it.
-        open: Option<String>,
-    },
-}
-
-/// Where a cause is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum On {
-    Client,
-    Server,
-    Router,
-    /// Between the hosts.
-    Path,
-}
-
 impl Scenario {
     /// All of a folder, by name.
-    pub(super) fn all(folder: &Path) -> Result<Vec<Self>> {
-        let mut scenarios = Vec::new();
-        let entries = fs::read_dir(folder).with_context(|| format!("no {}", folder.display()))?;
-        for entry in entries {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "toml") {
-                scenarios.push(Self::read(&path)?);
-            }
-        }
-        scenarios.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok(scenarios)
-    }
-
-    fn read(path: &Path) -> Result<Self> {
-        let shown = || path.display().to_string();
-        let text = fs::read_to_string(path).with_context(shown)?;
-        let mut scenario: Self = toml::from_str(&text).with_context(shown)?;
-        scenario.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(scenario)
+    pub(crate) fn all(folder: &Path) -> Result<Vec<Self>> {
+        let scenarios = read_all(folder)?.into_iter();
+        Ok(scenarios.map(|(name, scenario)| Self { name, ..scenario }).collect())
     }
 
     /// Whether nothing is planted.
-    pub(super) fn is_control(&self) -> bool {
+    pub(crate) fn is_control(&self) -> bool {
         matches!(self.expect, Expected::Delivered)
     }
+
+    /// Whether the cause is to cost something, compared with the link without it.
+    pub(super) fn is_compared(&self) -> bool {
+        matches!(self.expect, Expected::Cause { .. }) && !self.plant.is_empty()
+    }
 }
 
-impl Expected {
-    /// As one word, for tables.
-    pub(super) fn shown(&self) -> String {
-        match self {
-            Self::Delivered => "delivered".to_owned(),
-            Self::Cause { rules, .. } => {
-                rules.iter().map(|rule| rule.slug()).collect::<Vec<_>>().join("|")
+/// What the files of a folder have, by name: each of them one value, or one for each entry of its
+/// table `each`.
+pub(crate) fn read_all<T: DeserializeOwned>(folder: &Path) -> Result<Vec<(String, T)>> {
+    let mut all = Vec::new();
+    let entries = fs::read_dir(folder).with_context(|| format!("no {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            all.extend(read(&path).with_context(|| path.display().to_string())?);
+        }
+    }
+    all.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(all)
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<(String, T)>> {
+    let text = fs::read_to_string(path)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut table: Table = toml::from_str(&text)?;
+    let Some(each) = table.remove("each") else {
+        return Ok(vec![(name, toml::from_str(&text)?)]);
+    };
+    let each: BTreeMap<String, Table> = each.try_into()?;
+    let filled = each.iter().map(|(entry, values)| {
+        let mut table = Value::Table(table.clone());
+        fill(&mut table, values);
+        Ok((format!("{name}-{entry}"), table.try_into()?))
+    });
+    filled.collect()
+}
+
+/// Puts values in place of their names in braces: `{mbps}`.
+fn fill(value: &mut Value, values: &Table) {
+    match value {
+        Value::String(text) => {
+            for (name, with) in values {
+                let hole = format!("{{{name}}}");
+                if *text == hole {
+                    *value = with.clone();
+                    return;
+                }
+                *text = text.replace(&hole, &plain(with));
             }
         }
+        Value::Array(all) => all.iter_mut().for_each(|one| fill(one, values)),
+        Value::Table(table) => table.iter_mut().for_each(|(_, one)| fill(one, values)),
+        _ => {}
     }
 }
 
-impl Expected {
-    /// Whether this finding names the cause.
-    pub(super) fn is_named_by(&self, finding: &Finding) -> bool {
-        let Self::Cause { rules, on, .. } = self else { return false };
-        let host = finding.host.as_ref();
-        rules.contains(&finding.rule) && (on.is_empty() || on.iter().any(|one| one.is(host)))
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        other => format!("{other:?}"),
     }
 }
 
-impl On {
-    /// Whether a finding's host is this one.
-    pub(super) fn is(self, host: Option<&Role>) -> bool {
-        match self {
-            Self::Client => host == Some(&Role::Here),
-            Self::Server => host == Some(&Role::Peer),
-            Self::Router => matches!(host, Some(Role::Observed(_))),
-            Self::Path => host.is_none(),
-        }
-    }
+pub(super) const fn once() -> u32 {
+    1
 }
 
 #[cfg(test)]

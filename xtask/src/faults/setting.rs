@@ -3,19 +3,23 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use lab::{Host, LinkSpec};
 use measurement::host::Role;
 use measurement::remedy::Change;
 
+use super::expected::Witness;
 use super::scenario::{Peer, Scenario, TopologyKind};
+use super::seen::{Counted, Seen};
 use super::step::{At, Cable, End, Step, Table};
 use super::wrapping::{User, View, Wrapping};
 use crate::command;
 use crate::hosts::plant::{self, Group};
 use crate::hosts::standstill::Standstill;
-use crate::hosts::{Testbed, UnderTest};
+use crate::hosts::{Testbed, UnderTest, beside};
 use testbed::process::Running;
 use testbed::topology::{Path as Way, Topology};
 use testbed::workload::PORT;
@@ -69,9 +73,42 @@ impl<'a> Setting<'a> {
         Ok(setting)
     }
 
-    /// The command whose record counts.
-    pub(super) fn test(&self) -> Command {
-        self.client("test")
+    /// Runs the command of the scenario, the steps that are taken meanwhile, and reads what it left.
+    pub(super) fn run(&mut self, scenario: &Scenario, steps: &[&Step]) -> Result<Seen> {
+        let witnesses = scenario.expect.witnesses();
+        let before = self.counted(&witnesses)?;
+        let command = self.client(scenario.command.name());
+        let ended = beside(command, || self.take_later(steps))?;
+        ensure!(self.still_serves(), "the server ended meanwhile");
+        let mut counted = self.counted(&witnesses)?;
+        for (after, before) in counted.iter_mut().zip(before) {
+            after.number -= before.number;
+        }
+        Seen::of(scenario.command, &ended, counted)
+    }
+
+    /// What each witness has counted until now.
+    fn counted(&self, witnesses: &[Witness]) -> Result<Vec<Counted>> {
+        let count = |witness: &Witness| {
+            let host = self.host(witness.at())?;
+            let number = self.shell(host, witness.script())?;
+            let number = number.trim().parse().with_context(|| format!("no number: {number}"))?;
+            Ok(Counted { number, interface: host.interface().to_owned() })
+        };
+        witnesses.iter().map(count).collect()
+    }
+
+    /// The steps that are taken while the command runs.
+    fn take_later(&mut self, steps: &[&Step]) -> Result<()> {
+        let since = Instant::now();
+        for step in steps {
+            if let Step::Later { after_ms, step } = step {
+                thread::sleep(Duration::from_millis(*after_ms).saturating_sub(since.elapsed()));
+                let taken = self.prepare(step).and_then(|()| self.start(step));
+                taken.with_context(|| format!("{step:?}"))?;
+            }
+        }
+        Ok(())
     }
 
     /// A command of linerate that tests against the server as the scenario has it, and prints JSON.
@@ -107,9 +144,10 @@ impl<'a> Setting<'a> {
         command::output(host.command("sh").args(["-c", &command])).map(drop)
     }
 
-    /// Whether the server still runs.
-    pub(super) fn still_serves(&mut self) -> bool {
-        self.server.as_mut().is_some_and(Running::is_running)
+    /// Whether the server did not end by itself.
+    fn still_serves(&mut self) -> bool {
+        // One that a step has killed is not there.
+        self.server.as_mut().is_none_or(Running::is_running)
     }
 
     /// What is done before the server starts.
@@ -132,7 +170,7 @@ impl<'a> Setting<'a> {
             Step::Police { at, kbytes, burst_kbytes } => {
                 self.at(*at, |host| police(host, *kbytes, *burst_kbytes))
             }
-            Step::Shell { at, words } => self.at(*at, |host| shell(host, words)),
+            Step::Shell { at, words } => self.at(*at, |host| self.shell(host, words).map(drop)),
             Step::Behind { at, words } => {
                 self.wrapping(*at).behind = words.split_whitespace().map(str::to_owned).collect();
                 Ok(())
@@ -145,7 +183,7 @@ impl<'a> Setting<'a> {
                 self.wrapping(*at).view = View::IpNetns;
                 Ok(())
             }
-            Step::Steer { at, mask } => steer(self.host(*at), mask),
+            Step::Steer { at, mask } => steer(self.host((*at).into())?, mask),
             Step::Quota { at, percent } => self.confine(*at, *percent),
             Step::Pin { at, cpu } => {
                 self.wrapping(*at).cpu = Some(*cpu);
@@ -153,10 +191,17 @@ impl<'a> Setting<'a> {
             }
             Step::Observe {} => self.observe(),
             // The topology, or the command, is made with these; the rest starts later.
-            Step::Mtu { .. } | Step::Relay(_) | Step::Words(_) => Ok(()),
-            Step::Hog { .. } | Step::Stop { .. } | Step::Slow { .. } | Step::Traffic { .. } => {
-                Ok(())
-            }
+            Step::Mtu { .. }
+            | Step::Relay(_)
+            | Step::Words(_)
+            | Step::Hog { .. }
+            | Step::Crowd {}
+            | Step::Stop { .. }
+            | Step::Slow { .. }
+            | Step::Traffic { .. }
+            | Step::Company { .. }
+            | Step::Kill {}
+            | Step::Later { .. } => Ok(()),
         }
     }
 
@@ -172,8 +217,17 @@ impl<'a> Setting<'a> {
                 Beside::Program(slowed(self.server_id()?, calls, *micros)?)
             }
             Step::Stop { .. } | Step::Slow { .. } => {
-                anyhow::bail!("only the server can be stopped or slowed")
+                bail!("only the server can be stopped or slowed")
             }
+            Step::Crowd {} => {
+                self.beside.extend(plant::busy_everywhere()?.into_iter().map(Beside::Program));
+                return Ok(());
+            }
+            Step::Kill {} => {
+                self.server = None;
+                return Ok(());
+            }
+            Step::Company { words } => Beside::Program(Running::silent(self.bed.client(words))?),
             Step::Traffic { words } => return self.traffic(words),
             _ => return Ok(()),
         };
@@ -230,20 +284,27 @@ impl<'a> Setting<'a> {
     }
 
     fn at(&self, at: At, change: impl Fn(&Host) -> Result<()>) -> Result<()> {
-        match at {
-            At::Client => change(self.bed.near()),
-            At::Server => change(self.bed.far()),
-            At::Both => change(self.bed.near()).and_then(|()| change(self.bed.far())),
-            At::Router => change(self.bed.router()?.1),
-            At::RouterNear => change(self.bed.router()?.0),
+        if at == At::Both {
+            return change(self.bed.near()).and_then(|()| change(self.bed.far()));
         }
+        change(self.host(at)?)
     }
 
-    fn host(&self, end: End) -> &Host {
-        match end {
-            End::Client => self.bed.near(),
-            End::Server => self.bed.far(),
-        }
+    fn host(&self, at: At) -> Result<&Host> {
+        Ok(match at {
+            At::Client => self.bed.near(),
+            At::Server => self.bed.far(),
+            At::Router => self.bed.router()?.1,
+            At::RouterNear => self.bed.router()?.0,
+            At::Both => bail!("one host is meant"),
+        })
+    }
+
+    /// What a shell of a host prints.
+    fn shell(&self, host: &Host, words: &str) -> Result<String> {
+        let server = self.server.as_ref().map(|server| server.id().to_string());
+        let own = [words, host.interface()].map(str::to_owned).into_iter().chain(server);
+        command::output(host.command("sh").arg("-c").args(own))
     }
 
     fn wrapping(&mut self, end: End) -> &mut Wrapping {
@@ -269,12 +330,13 @@ fn testbed<'a>(
         _ => None,
     });
     let cable = steps.iter().rev().find_map(|step| match step {
-        Step::Relay(cable) => Some(*cable),
+        Step::Relay(cable) => Some(cable.clone()),
         _ => None,
     });
     let spec = LinkSpec { mtu, ..LinkSpec::default() };
     let topology = match topology {
         TopologyKind::Cable => Topology::cable(Way::Veth, &spec)?,
+        TopologyKind::Loopback => Topology::cable(Way::Loopback, &spec)?,
         TopologyKind::Router => Topology::router(&spec)?,
         TopologyKind::Relay => {
             let (there, back) = cable.unwrap_or_else(Cable::default).impairments()?;
@@ -326,10 +388,6 @@ fn write_setting(host: &Host, name: &str, value: &str) -> Result<()> {
 fn set_mtu(host: &Host, bytes: u32) -> Result<()> {
     let words = format!("link set dev {} mtu {bytes}", host.interface());
     command::output(host.command("ip").args(words.split_whitespace())).map(drop)
-}
-
-fn shell(host: &Host, words: &str) -> Result<()> {
-    command::output(host.command("sh").args(["-c", words, host.interface()])).map(drop)
 }
 
 /// All at once: a process for each rule would take seconds.
@@ -385,9 +443,9 @@ fn wait_for_tracer(process: u32) -> Result<()> {
         if tracer.is_some_and(|id| id.trim() != "0") {
             return Ok(());
         }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(10));
     }
-    anyhow::bail!("strace does not trace process {process}")
+    bail!("strace does not trace process {process}")
 }
 
 /// A port beside the usual one.

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use lab::{Impairment, Rate};
+use lab::{Delivery, DeliveryCurve, Impairment, Rate};
 use serde::{Deserialize, Serialize};
 
+use super::scenario::once;
 use crate::hosts::plant::Class;
 
 /// One change.
@@ -49,7 +50,10 @@ pub(crate) enum Step {
         #[serde(default, skip_serializing_if = "is_default")]
         class: Class,
     },
-    /// Whatever a shell can do to a host, in words of sh(1) in which `$0` is the interface.
+    /// Two loops for each CPU, wherever they run.
+    Crowd {},
+    /// Whatever a shell can do to a host, in words of sh(1) in which `$0` is the interface and `$1`
+    /// the number of the server's process, once that runs.
     Shell { at: At, words: String },
     /// The program stands behind these words, which run it: `nice -n 19`.
     Behind { at: End, words: String },
@@ -61,12 +65,18 @@ pub(crate) enum Step {
     Stop { at: End, run_ms: u64, stop_ms: u64 },
     /// Each of these system calls takes so much longer (strace(1)).
     Slow { at: End, calls: String, micros: u32 },
+    /// The server is killed.
+    Kill {},
+    /// A step that is taken when the command has run for so long.
+    Later { after_ms: u64, step: Box<Self> },
     /// Packets that arrive are handled by these CPUs (a mask as `rps_cpus` has it).
     Steer { at: End, mask: String },
     /// What the relay does to frames; the last one that is told counts.
     Relay(Cable),
-    /// Another test over the same link, in words of `linerate test`.
+    /// Another test over the same link, with a server of its own, in words of `linerate test`.
     Traffic { words: String },
+    /// Another test with the same server, in words of `linerate test`.
+    Company { words: String },
     /// More words for `linerate test`; the last ones that are told count.
     Words(String),
     /// A linerate on the router, and `--observe` for the client.
@@ -94,6 +104,15 @@ pub(crate) enum End {
     Server,
 }
 
+impl From<End> for At {
+    fn from(end: End) -> Self {
+        match end {
+            End::Client => Self::Client,
+            End::Server => Self::Server,
+        }
+    }
+}
+
 /// Table of iptables(8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -116,7 +135,7 @@ pub(crate) enum Way {
 }
 
 /// What a relay does to frames; shares are from 0 to 1.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub(crate) struct Cable {
     pub(super) delay_ms: u64,
@@ -136,11 +155,14 @@ pub(crate) struct Cable {
     pub(super) rate_mbps: Option<u64>,
     #[serde(skip_serializing_if = "is_default")]
     pub(super) queue_ms: u64,
+    /// Mbit/s of frames that are offered, and that are delivered of them, of one way only.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) delivery: Vec<[f64; 2]>,
 }
 
 impl Cable {
     /// What happens to frames from client to server, and back.
-    pub(super) fn impairments(self) -> Result<(Impairment, Impairment)> {
+    pub(super) fn impairments(&self) -> Result<(Impairment, Impairment)> {
         let rate = self.rate_mbps.map(|mbps| Rate::from_bits_per_second(mbps * 1_000_000));
         let plain = Impairment {
             delay: Duration::from_millis(self.delay_ms),
@@ -153,6 +175,7 @@ impl Cable {
             reorder: self.reorder,
             reorder_delay: Duration::from_millis(self.held_ms),
             duplicate: self.duplicate,
+            delivery: self.curve()?,
             ..plain
         };
         Ok(match self.way {
@@ -160,10 +183,23 @@ impl Cable {
             Way::Back => (plain, impaired),
         })
     }
+
+    /// None: all is delivered.
+    fn curve(&self) -> Result<Option<DeliveryCurve>> {
+        if self.delivery.is_empty() {
+            return Ok(None);
+        }
+        let points = self.delivery.iter().map(|[offered, delivered]| {
+            Ok(Delivery { offered: rate(*offered)?, delivered: rate(*delivered)? })
+        });
+        let points = points.collect::<Result<Vec<_>>>()?;
+        DeliveryCurve::new(&points).context("the offered rates do not ascend").map(Some)
+    }
 }
 
-const fn once() -> u32 {
-    1
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+fn rate(mbps: f64) -> Result<Rate> {
+    Rate::from_bits_per_second((mbps * 1e6).round() as u64).context("a rate above zero")
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -173,4 +209,24 @@ fn is_once(times: &u32) -> bool {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scenario::Scenario;
+    use super::*;
+
+    #[test]
+    fn a_board_delivers_what_iperf3_printed_of_it() {
+        let file = include_str!("../proof/knee/board-receives.toml");
+        let scenario: Scenario = toml::from_str(file).expect("a scenario");
+        let [Step::Relay(cable)] = &scenario.base[..] else { panic!("no relay alone") };
+        // Datagrams of 1,448 bytes, in frames of 42 more.
+        let payload = |[_, delivered]: [f64; 2]| delivered * 1_448.0 / 1_490.0;
+        for (point, printed) in [(0, 128.0), (2, 183.0)] {
+            let told = payload(cable.delivery[point]);
+            assert!((told / printed - 1.0_f64).abs() < 0.003, "{told} {printed}");
+        }
+        assert!(cable.impairments().is_ok());
+    }
 }

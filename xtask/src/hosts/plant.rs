@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::{Testbed, clean};
 use testbed::process::Running;
 
 /// Scheduling policy of a loop (sched(7)).
@@ -45,23 +44,13 @@ pub(crate) fn busy_everywhere() -> Result<Vec<Running>> {
     (0..2 * cpus).map(start).collect()
 }
 
-/// Another client of this host, whose result nobody reads.
-pub(crate) fn company(bed: &Testbed, words: &str) -> Result<Running> {
-    Running::silent(bed.client(words))
-}
-
 /// A control group with a quota of CPU time; it is removed with this value.
 pub(crate) struct Group {
     folder: PathBuf,
 }
 
 impl Group {
-    /// One tenth of a CPU; none: no controller of CPU time can be given to a group here.
-    pub(crate) fn with_little_time() -> Result<Option<Self>> {
-        Self::with_percent(10)
-    }
-
-    /// So many hundredths of a CPU; none: as above.
+    /// So many hundredths of a CPU; none: no controller of CPU time can be given to a group here.
     pub(crate) fn with_percent(percent: u32) -> Result<Option<Self>> {
         let Some(controller) = controller() else { return Ok(None) };
         let number = GROUPS.fetch_add(1, Ordering::Relaxed);
@@ -77,17 +66,6 @@ impl Group {
     /// Where a process writes its number to become one of the group's.
     pub(crate) fn door(&self) -> PathBuf {
         self.folder.join("cgroup.procs")
-    }
-
-    /// The same client in this group.
-    pub(crate) fn confine(&self, bed: &Testbed, client: &Command) -> Command {
-        let mut command = bed.near().command("sh");
-        // The first word behind the script is its `$0`.
-        command.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]);
-        command.arg(self.door()).arg(client.get_program());
-        command.args(client.get_args());
-        clean(&mut command);
-        command
     }
 }
 

@@ -1,8 +1,6 @@
 //! What it costs to watch the hosts: by the clock of the thread that does, by what a test loses
 //! when it is watched, and by what the kernel counts of the processes.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, ensure};
 use measurement::{Role, TestRecord};
 
@@ -91,7 +89,7 @@ fn counted(bed: &Testbed<'_>, words: &str, tests: u32) -> Result<BothEnds> {
     let mut both = BothEnds::default();
     for _ in 0..tests {
         let test = format!("--tcp --send -b 1M -t 2s {words}");
-        let run = run_client(bed.client(&test), Duration::ZERO, || Ok(()))?;
+        let run = run_client(bed.client(&test))?;
         both.client.counted += run.cpu.as_secs_f64();
         for host in &run.record.hosts {
             let end = if host.role == Role::Here { &mut both.client } else { &mut both.server };

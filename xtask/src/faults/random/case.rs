@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use fastrand::Rng;
 
-use super::super::scenario::{Expected, Metric, Need, Peer, Run, Scenario};
+use super::super::expected::Expected;
+use super::super::scenario::{Command, Metric, Need, Peer, Run, Scenario, once};
 use super::super::step::Step;
 use super::families;
 use super::fault::{Family, Fault};
@@ -95,11 +96,13 @@ impl Case {
             name: format!("{}-{}", self.id, self.family),
             planted: format!("{} (seed {})", self.planted(), self.id),
             topology: self.scene.topology(),
+            command: Command::Test,
             test: self.scene.words(),
             metric: Metric::Delivered,
             peer: self.scene.peer,
             program: self.peer.clone(),
             run: Run::Long,
+            times: once(),
             needs: self.needs(),
             base: self.base().into_iter().chain(others).collect(),
             plant: fault.map(|fault| fault.plant.clone()).unwrap_or_default(),

@@ -2,8 +2,8 @@
 
 use measurement::Conclusion;
 
+use super::super::expected::Expected;
 use super::super::said::Said;
-use super::super::scenario::Expected;
 
 /// From best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

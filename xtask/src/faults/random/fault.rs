@@ -5,7 +5,8 @@ use std::mem::discriminant;
 use fastrand::Rng;
 use measurement::RuleId;
 
-use super::super::scenario::{Expected, Need, On};
+use super::super::expected::{Expected, On};
+use super::super::scenario::Need;
 use super::super::step::{End, Step};
 use super::scene::{Scene, Watch, on};
 
@@ -118,6 +119,7 @@ impl Fault {
             rules: self.rules.iter().filter_map(|slug| slug.parse::<RuleId>().ok()).collect(),
             on: self.on.clone(),
             open: self.asks.map(str::to_owned),
+            rate: None,
         }
     }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use fastrand::Rng;
 use measurement::units::show_duration;
 
-use super::super::scenario::{Need, On, Peer, TopologyKind};
+use super::super::expected::On;
+use super::super::scenario::{Need, Peer, TopologyKind};
 use super::super::step::{At, Cable, End, Step, Way};
 
 /// Hosts and a test, drawn at random.

@@ -8,10 +8,10 @@ use anyhow::Result;
 use measurement::TestRecord;
 use serde_json::{Value, json};
 
+use super::super::expected::Expected;
 use super::super::kept;
 use super::super::run::{MOST_ATTEMPTS, Runner, has_failed, run_steps};
 use super::super::said::Said;
-use super::super::scenario::Expected;
 use super::case::Case;
 use super::class::Class;
 use super::written;
@@ -296,7 +296,7 @@ fn record(
     let steps: Vec<_> = steps.iter().collect();
     let mut scenario = case.scenario(0);
     scenario.test = case.scene.words_for(case.scene.time() / length.part());
-    Ok(run_steps(runner.under_test, &scenario, &steps)?.record)
+    Ok(run_steps(runner.under_test, &scenario, &steps)?.record()?.clone())
 }
 
 /// Bits per second that the receiver reports. A test that fails delivers nothing.

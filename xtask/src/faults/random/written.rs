@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::super::scenario::{Expected, Metric, Peer, Scenario, TopologyKind};
+use super::super::scenario::{Metric, Peer, Scenario, TopologyKind};
 
 /// Writes it below its name.
 pub(super) fn write(folder: &Path, scenario: &Scenario) -> Result<()> {
@@ -32,7 +32,7 @@ fn text(scenario: &Scenario) -> Result<String> {
     if !scenario.needs.is_empty() {
         text += &line("needs", &scenario.needs)?;
     }
-    text += &line("expect", expectation(&scenario.expect))?;
+    text += &line("expect", &scenario.expect)?;
     for (name, steps) in [("base", &scenario.base), ("plant", &scenario.plant)] {
         for step in steps {
             write!(text, "\n[[{name}]]\n{}", entry(step)?)?;
@@ -51,18 +51,6 @@ fn entry(step: impl Serialize) -> Result<String> {
     let table = value.as_object().context("a step is no table")?;
     let (name, value) = table.iter().next().context("a step is empty")?;
     Ok(format!("{name} = {}\n", inline(value)))
-}
-
-fn expectation(expected: &Expected) -> Value {
-    match expected {
-        Expected::Delivered => json!("delivered"),
-        Expected::Cause { rules, on, open: None } => {
-            json!({ "cause": { "rules": rules, "on": on } })
-        }
-        Expected::Cause { rules, on, open: Some(word) } => {
-            json!({ "cause": { "rules": rules, "on": on, "open": word } })
-        }
-    }
 }
 
 /// Strings and numbers of JSON are those of TOML.

@@ -1,14 +1,13 @@
 //! A misconfiguration of the client's host as its file has it ([`Plant`]), and what a tuning has to
 //! keep.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use measurement::TuneRecord;
 use serde::Deserialize;
 
-use crate::faults::scenario::Scenario;
+use crate::faults::scenario::{Scenario, read_all};
 
 /// A plant, and the changes that are to be kept.
 #[derive(Debug, Deserialize)]
@@ -27,19 +26,12 @@ pub(super) struct Plant {
 impl Plant {
     /// All of a folder, by name.
     pub(super) fn all(folder: &Path) -> Result<Vec<Self>> {
-        let entries = fs::read_dir(folder).with_context(|| format!("no {}", folder.display()))?;
-        let paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-        let mut plants = paths.iter().map(|path| Self::read(path)).collect::<Result<Vec<_>>>()?;
-        plants.sort_by(|one, other| one.name().cmp(other.name()));
-        Ok(plants)
-    }
-
-    fn read(path: &Path) -> Result<Self> {
-        let shown = || path.display().to_string();
-        let text = fs::read_to_string(path).with_context(shown)?;
-        let mut plant: Self = toml::from_str(&text).with_context(shown)?;
-        plant.fault.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(plant)
+        let plants = read_all(folder)?.into_iter();
+        let named = |(name, mut plant): (String, Self)| {
+            plant.fault.name = name;
+            plant
+        };
+        Ok(plants.map(named).collect())
     }
 
     pub(super) fn name(&self) -> &str {

@@ -2,7 +2,8 @@
 
 use fastrand::Rng;
 
-use super::super::super::scenario::{Need, On};
+use super::super::super::expected::On;
+use super::super::super::scenario::Need;
 use super::super::super::step::{At, End, Step, Table};
 use super::super::fault::{Family, Fault};
 use super::super::scene::{Joint, Scene, at};
