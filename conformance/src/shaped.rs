@@ -33,7 +33,7 @@ impl Shaped {
             for direction in [Direction::Send, Direction::Reverse] {
                 let end = End::Seconds(self.time);
                 let ask = Ask { end, rate: None, ..Ask::new(transport, direction) };
-                if !Row::measure(&hosts, &ours, &ask)?.report(&ask) {
+                if !ShapedRow::measure(&hosts, &ours, &ask)?.report(&ask) {
                     verdict = Verdict::Failed;
                 }
             }
@@ -44,7 +44,7 @@ impl Shaped {
 }
 
 /// One row, in bit/s.
-struct Row {
+struct ShapedRow {
     /// What full frames carry of the link's rate.
     expected: f64,
     measured: f64,
@@ -52,7 +52,7 @@ struct Row {
     counted: f64,
 }
 
-impl Row {
+impl ShapedRow {
     fn measure(hosts: &Topology, ours: &Installed, ask: &Ask) -> anyhow::Result<Self> {
         let headers = hosts.headers(&ask.test(hosts.address().into()).workload);
         // What arrives has passed the filter; what is queued has not.

@@ -12,7 +12,7 @@ use crate::candidate::{Candidate, FASTEST};
 use crate::congestion;
 use crate::figures::Figures;
 use crate::progress::Progress;
-use crate::rounds::{Benchmark, Entry, Row};
+use crate::rounds::{Benchmark, Entry, JobRow};
 use crate::run;
 use crate::topology::{Path, Topology};
 use crate::workload::{End, Test, Workload};
@@ -32,7 +32,7 @@ pub struct Comparison {
     /// Counts the runs.
     pub progress: fn(usize) -> Result<Progress>,
     /// Shows a row when it is complete.
-    pub show: fn(&Row<Job>),
+    pub show: fn(&JobRow<Job>),
 }
 
 /// A function that runs a program once and returns its figures. The outer error ends the
@@ -153,7 +153,7 @@ impl Benchmark for Comparison {
         (self.progress)(runs)
     }
 
-    fn show(&self, row: &Row<Job>) {
+    fn show(&self, row: &JobRow<Job>) {
         (self.show)(row);
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::candidate::Part;
 use crate::figures::Metric;
-use crate::rounds::Row;
+use crate::rounds::JobRow;
 
 /// A requirement that the results of a benchmark must meet, e.g. a ratio of rates with its limit.
 /// It applies to some rows.
@@ -23,7 +23,7 @@ pub enum Value<J> {
     /// The largest that any of our rounds has, whichever its sign.
     Most(Metric),
     /// Another one; none: it was not measured.
-    Other(fn(&Row<J>) -> Option<f64>),
+    Other(fn(&JobRow<J>) -> Option<f64>),
 }
 
 /// The range that a checked number must be in.
@@ -58,7 +58,11 @@ impl<J> Promise<J> {
 
 /// Checks each row against the promises that apply to it. Each outcome has the text of its promise,
 /// preceded by the `name` of the job.
-pub fn check<J>(promises: &[Promise<J>], rows: &[Row<J>], name: fn(&J) -> String) -> Vec<Outcome> {
+pub fn check<J>(
+    promises: &[Promise<J>],
+    rows: &[JobRow<J>],
+    name: fn(&J) -> String,
+) -> Vec<Outcome> {
     let of_row = |row| promises.iter().map(move |promise: &Promise<J>| (row, promise));
     let pairs = rows.iter().flat_map(of_row).filter(|(row, promise)| (promise.applies)(&row.job));
     let outcomes = pairs.map(|(row, promise)| {
@@ -68,7 +72,7 @@ pub fn check<J>(promises: &[Promise<J>], rows: &[Row<J>], name: fn(&J) -> String
 }
 
 impl<J> Value<J> {
-    fn of(&self, row: &Row<J>) -> Option<f64> {
+    fn of(&self, row: &JobRow<J>) -> Option<f64> {
         match *self {
             Self::Ratio(one, other, metric) => row.ratio(one, other, metric),
             Self::Median(metric, scale) => Some(row.entry(Part::Ours)?.median(metric)? * scale),

@@ -51,12 +51,12 @@ pub trait Benchmark {
     }
 
     /// Shows a row when it is complete.
-    fn show(&self, _row: &Row<Self::Job>) {}
+    fn show(&self, _row: &JobRow<Self::Job>) {}
 }
 
 /// The results of one job: an entry for each program.
 #[derive(Clone, Debug)]
-pub struct Row<J> {
+pub struct JobRow<J> {
     /// What was asked.
     pub job: J,
     /// One for each program.
@@ -83,7 +83,7 @@ pub struct Entry {
 ///
 /// # Errors
 /// The benchmark cannot go on. A program that fails is no error: its entry says why.
-pub fn run<B: Benchmark>(benchmark: &B, jobs: &[B::Job]) -> Result<Vec<Row<B::Job>>> {
+pub fn run<B: Benchmark>(benchmark: &B, jobs: &[B::Job]) -> Result<Vec<JobRow<B::Job>>> {
     let runs = |job| benchmark.candidates(job).len() * benchmark.rounds(job) as usize;
     let progress = benchmark.progress(jobs.iter().map(runs).sum())?;
     let mut rows = Vec::new();
@@ -100,7 +100,7 @@ pub fn run<B: Benchmark>(benchmark: &B, jobs: &[B::Job]) -> Result<Vec<Row<B::Jo
 }
 
 /// A program that fails is left out from then on.
-fn row<B: Benchmark>(benchmark: &B, job: &B::Job, progress: &Progress) -> Result<Row<B::Job>> {
+fn row<B: Benchmark>(benchmark: &B, job: &B::Job, progress: &Progress) -> Result<JobRow<B::Job>> {
     let mut candidates = benchmark.candidates(job);
     let entry = |one: &Candidate| Entry::new(&one.name, one.part);
     let mut entries: Vec<Entry> = candidates.iter().map(entry).collect();
@@ -115,7 +115,7 @@ fn row<B: Benchmark>(benchmark: &B, job: &B::Job, progress: &Progress) -> Result
             progress.end();
             if progress.is_stopped() {
                 // Its figures, if it has any, are of a part.
-                return Ok(Row { job: job.clone(), entries });
+                return Ok(JobRow { job: job.clone(), entries });
             }
             match outcome {
                 Ok(new) => figures.push(new),
@@ -123,10 +123,10 @@ fn row<B: Benchmark>(benchmark: &B, job: &B::Job, progress: &Progress) -> Result
             }
         }
     }
-    Ok(Row { job: job.clone(), entries })
+    Ok(JobRow { job: job.clone(), entries })
 }
 
-impl<J: Display> Row<J> {
+impl<J: Display> JobRow<J> {
     /// Prints the value of `metric` in each round for every program, times `scale`, in `unit`.
     pub fn show(&self, metric: Metric, scale: f64, unit: &str) {
         for entry in &self.entries {
@@ -140,7 +140,7 @@ impl<J: Display> Row<J> {
     }
 }
 
-impl<J> Row<J> {
+impl<J> JobRow<J> {
     /// The entry of the first program with the role `part`. `None`: there is none.
     pub fn entry(&self, part: Part) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.part == part)

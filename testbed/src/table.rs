@@ -3,7 +3,7 @@
 use crate::candidate::Part;
 use crate::figures::Metric;
 use crate::markdown::{Align, Table};
-use crate::rounds::{Entry, Row};
+use crate::rounds::{Entry, JobRow};
 use crate::spread::Spread;
 
 /// A column of a results table: its head, and which median it shows.
@@ -67,7 +67,7 @@ impl Cell {
 impl<J> Layout<'_, J> {
     /// A table of medians with a line for each program of each row. A program that did not run has
     /// the reason instead.
-    pub fn values(&self, rows: &[Row<J>], columns: &[Column]) -> Table {
+    pub fn values(&self, rows: &[JobRow<J>], columns: &[Column]) -> Table {
         let heads = columns.iter().map(|column| (column.head, Align::Right));
         let mut table = self.table("program", heads);
         for row in rows {
@@ -89,8 +89,8 @@ impl<J> Layout<'_, J> {
     pub fn ratios<'r>(
         &self,
         head: &'static str,
-        others: fn(&'r Row<J>) -> Vec<&'r Entry>,
-        rows: &'r [Row<J>],
+        others: fn(&'r JobRow<J>) -> Vec<&'r Entry>,
+        rows: &'r [JobRow<J>],
         columns: &[(&'static str, Metric)],
     ) -> Table {
         let mut table = self.table(head, columns.iter().map(|(head, _)| (*head, Align::Right)));
@@ -117,7 +117,7 @@ impl<J> Layout<'_, J> {
         Table::new(heads.map(|(head, align)| (head.to_owned(), align)))
     }
 
-    fn line(&self, row: &Row<J>, entry: &Entry, cells: Vec<String>) -> Vec<String> {
+    fn line(&self, row: &JobRow<J>, entry: &Entry, cells: Vec<String>) -> Vec<String> {
         let program = entry.program.clone();
         (self.key)(&row.job).into_iter().chain([program]).chain(cells).collect()
     }
@@ -140,7 +140,7 @@ mod tests {
         Entry { outcome: Ok(rates.iter().map(figures).collect()), ..Entry::new(program, part) }
     }
 
-    fn row() -> Row<&'static str> {
+    fn row() -> JobRow<&'static str> {
         let mut refused = entry("iperf 3", Part::Peer, &[]);
         refused.outcome = Err("too many".to_owned());
         let entries = vec![
@@ -148,7 +148,7 @@ mod tests {
             entry("loop", Part::Reference, &[2e9, 2e9]),
             refused,
         ];
-        Row { job: "veth", entries }
+        JobRow { job: "veth", entries }
     }
 
     fn layout(missing: &'static str) -> Layout<'static, &'static str> {
@@ -187,7 +187,7 @@ mod tests {
 | veth | iperf 3 | - | - |
 ";
         assert_eq!(
-            layout("-").ratios("ours over", Row::others, &[row()], &columns).to_string(),
+            layout("-").ratios("ours over", JobRow::others, &[row()], &columns).to_string(),
             expected
         );
     }

@@ -6,7 +6,7 @@ use testbed::candidate::Candidate;
 use testbed::comparison::{self, Comparison, Job};
 use testbed::output::say;
 use testbed::progress::Progress;
-use testbed::rounds::{self, Row};
+use testbed::rounds::{self, JobRow};
 use testbed::topology;
 
 use super::flags::Flags;
@@ -21,7 +21,7 @@ pub(super) trait Bench: Args {
     /// Counts the runs.
     const PROGRESS: fn(usize) -> Result<Progress> = Progress::start;
     /// Shows a row when it is complete.
-    const SHOW: fn(&Row<Job>) = values::show;
+    const SHOW: fn(&JobRow<Job>) = values::show;
 
     /// The programs, in the order in which they take turns.
     fn candidates(&self, flags: &Flags) -> Result<Vec<Candidate>>;
@@ -40,12 +40,12 @@ pub(super) trait Bench: Args {
     }
 
     /// The tables.
-    fn report(&self, comparison: &Comparison, rows: &[Row<Job>]) -> String {
+    fn report(&self, comparison: &Comparison, rows: &[JobRow<Job>]) -> String {
         values::report(comparison, rows)
     }
 
     /// The last line.
-    fn verdict(&self, rows: &[Row<Job>]) -> Result<String>;
+    fn verdict(&self, rows: &[JobRow<Job>]) -> Result<String>;
 }
 
 /// Who chooses the congestion control of TCP.

@@ -9,7 +9,7 @@ use testbed::comparison::{Comparison, Job};
 use testbed::figures::Metric::Rate;
 use testbed::promise::Promise;
 use testbed::promise::Value::Ratio;
-use testbed::rounds::Row;
+use testbed::rounds::JobRow;
 use testbed::workload::Workload;
 
 use super::compared::Bench;
@@ -50,7 +50,7 @@ impl Bench for Datagrams {
         self.over.jobs(self.lengths.iter().map(|&length| Workload::datagrams(length)))
     }
 
-    fn report(&self, comparison: &Comparison, rows: &[Row<Job>]) -> String {
+    fn report(&self, comparison: &Comparison, rows: &[JobRow<Job>]) -> String {
         let section = |bytes: &u32| {
             let rows = rows.iter().filter(|row| length(&row.job) == *bytes).cloned();
             let tables = values::report(comparison, &rows.collect::<Vec<_>>());
@@ -59,7 +59,7 @@ impl Bench for Datagrams {
         self.lengths.iter().map(section).collect()
     }
 
-    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+    fn verdict(&self, rows: &[JobRow<Job>]) -> Result<String> {
         let name = |job: &Job| format!("{} bytes over {}: ", length(job), job.path);
         self.strict.verdict(&PROMISES, rows, name)
     }

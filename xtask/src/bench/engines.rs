@@ -8,7 +8,7 @@ use testbed::comparison::Job;
 use testbed::figures::Metric::{Cpu, Rate};
 use testbed::promise::Promise;
 use testbed::promise::Value::{Other, Ratio};
-use testbed::rounds::Row;
+use testbed::rounds::JobRow;
 use testbed::topology::Path;
 use testbed::workload::Workload;
 
@@ -51,7 +51,7 @@ impl Bench for Engines {
         self.over.jobs(self.counts.iter().map(|&streams| Workload::tcp(streams)))
     }
 
-    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+    fn verdict(&self, rows: &[JobRow<Job>]) -> Result<String> {
         self.strict.verdict(&PROMISES, rows, values::name)
     }
 }
@@ -85,7 +85,7 @@ const PROMISES: [Promise<Job>; 5] = [
     ),
 ];
 
-fn fastest_over_fastest(row: &Row<Job>) -> Option<f64> {
+fn fastest_over_fastest(row: &JobRow<Job>) -> Option<f64> {
     Some(peers::best(row)?.rate.median)
 }
 

@@ -11,7 +11,7 @@ use testbed::figures::Metric;
 use testbed::markdown::{Align, Table};
 use testbed::output::say;
 use testbed::promise::{self, Promise, Value};
-use testbed::rounds::{Entry, Row};
+use testbed::rounds::{Entry, JobRow};
 use testbed::table::{Cell, Column, Layout};
 use testbed::workload::{Exchange, Workload};
 
@@ -40,7 +40,7 @@ pub(super) struct Exchanges {
 }
 
 impl Bench for Exchanges {
-    const SHOW: fn(&Row<Job>) = |row| say(shown(row));
+    const SHOW: fn(&JobRow<Job>) = |row| say(shown(row));
 
     /// Ours first, then the installed peers, then those that were named.
     fn candidates(&self, flags: &Flags) -> Result<Vec<Candidate>> {
@@ -78,11 +78,11 @@ impl Bench for Exchanges {
         peers::head(title, comparison, &self.over.over, rules)
     }
 
-    fn report(&self, _comparison: &Comparison, rows: &[Row<Job>]) -> String {
+    fn report(&self, _comparison: &Comparison, rows: &[JobRow<Job>]) -> String {
         format!("\n{}\n{}", LAYOUT.values(rows, &COLUMNS), ratios(rows))
     }
 
-    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+    fn verdict(&self, rows: &[JobRow<Job>]) -> Result<String> {
         let mut entries = rows.iter().flat_map(|row| &row.entries);
         let has_run = entries.any(|entry| entry.median(Metric::Rate).is_some());
         ensure!(has_run, "exchanges: nobody ran");
@@ -100,13 +100,13 @@ const PROMISES: [Promise<Job>; 1] = [Promise::new(
 )];
 
 /// Ratios of ours to the peer that made most.
-fn ratios(rows: &[Row<Job>]) -> Table {
+fn ratios(rows: &[JobRow<Job>]) -> Table {
     let best = |row| peers::usual(row).map(|pair| pair.theirs).into_iter().collect();
     LAYOUT.ratios("linerate to", best, rows, &RATIOS)
 }
 
 /// What a row gave, for the terminal.
-fn shown(row: &Row<Job>) -> String {
+fn shown(row: &JobRow<Job>) -> String {
     let figures = |entry: &Entry| {
         let [rate, mean, p50, p99] =
             [0, 1, 2, 3].map(|column: usize| COLUMNS[column].cell.text(entry, MISSING));
@@ -173,7 +173,7 @@ mod tests {
             refused,
         ];
         let job = Job { workload: Workload::exchange(Exchange::Tcp, 64), path: Path::Loopback };
-        let row = Row { job, entries };
+        let row = JobRow { job, entries };
         assert!(shown(&row).starts_with("tcp over lo\n  linerate 1 "));
         assert!(shown(&row).contains("  linerate / sockperf 3: 1.25 (1.25..1.25)\n"));
         let rows = [row];

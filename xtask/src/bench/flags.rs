@@ -9,7 +9,7 @@ use testbed::candidate::{Candidate, Part};
 use testbed::comparison::Job;
 use testbed::output::say;
 use testbed::promise::{self, Outcome, Promise};
-use testbed::rounds::Row;
+use testbed::rounds::JobRow;
 use testbed::topology::Path;
 use testbed::workload::{Exchange, Traffic, Workload};
 
@@ -81,7 +81,7 @@ impl Strict {
     pub(super) fn verdict<J>(
         &self,
         promises: &[Promise<J>],
-        rows: &[Row<J>],
+        rows: &[JobRow<J>],
         name: fn(&J) -> String,
     ) -> Result<String> {
         self.sum_up(&promise::check(promises, rows, name))

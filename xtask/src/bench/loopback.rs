@@ -16,7 +16,7 @@ use testbed::output::say;
 use testbed::process::{self, Running};
 use testbed::program::{Installed, Printed};
 use testbed::promise::{Promise, Value};
-use testbed::rounds::{self, Benchmark, Row};
+use testbed::rounds::{self, Benchmark, JobRow};
 use testbed::run::Seen;
 use testbed::table::{Cell, Column, Layout};
 use testbed::workload::{Direction, End, Output, Test, Workload};
@@ -55,7 +55,7 @@ impl Loopback {
         let rows = rounds::run(&Transfers { programs, rounds, seconds, congestion }, &ROWS)?;
         let (values, ratios) = (
             LAYOUT.values(&rows, &COLUMNS),
-            LAYOUT.ratios("ours over", Row::others, &rows, &RATIOS),
+            LAYOUT.ratios("ours over", JobRow::others, &rows, &RATIOS),
         );
         self.flags.publish(&format!("{heading}{values}\n{ratios}"))?;
         self.strict.verdict(&PROMISES, &rows, |_| String::new())
@@ -183,7 +183,7 @@ impl Benchmark for Transfers {
         figures.with_context(|| format!("{} failed", candidate.name)).map(Ok)
     }
 
-    fn show(&self, row: &Row<Transfer>) {
+    fn show(&self, row: &JobRow<Transfer>) {
         match row.job.end {
             None => row.show(Metric::Rate, 1e-9, "Gbit/s"),
             Some(_) => row.show(Metric::Wall, 1e3, "ms"),
@@ -257,14 +257,14 @@ mod tests {
 
     use super::*;
 
-    fn row(job: Transfer, metric: Metric, ours: [f64; 2], theirs: [f64; 2]) -> Row<Transfer> {
+    fn row(job: Transfer, metric: Metric, ours: [f64; 2], theirs: [f64; 2]) -> JobRow<Transfer> {
         let entry = |program: &str, part, values: [f64; 2]| {
             let figures = values.map(|value| Figures::from_iter([(metric, value)]));
             Entry { outcome: Ok(figures.to_vec()), ..Entry::new(program, part) }
         };
         let entries =
             vec![entry("linerate 1", Part::Ours, ours), entry("iperf 3", Part::Installed, theirs)];
-        Row { job, entries }
+        JobRow { job, entries }
     }
 
     #[test]

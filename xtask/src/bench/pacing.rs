@@ -20,7 +20,7 @@ use testbed::process::{self, Running};
 use testbed::progress::Progress;
 use testbed::promise::Promise;
 use testbed::promise::Value::Other;
-use testbed::rounds::{Entry, Row};
+use testbed::rounds::{Entry, JobRow};
 use testbed::table::{Cell, Column, Layout};
 use testbed::topology::{Path, Topology};
 use testbed::workload::{Output, Rate, Test, Workload};
@@ -48,7 +48,7 @@ impl Bench for Pacing {
     /// tcpdump ends by SIGTERM.
     const PROGRESS: fn(usize) -> Result<Progress> = |runs| Ok(Progress::without_interrupts(runs));
     /// Each run is shown by itself.
-    const SHOW: fn(&Row<Job>) = |_| {};
+    const SHOW: fn(&JobRow<Job>) = |_| {};
 
     /// The installed iperf3 first, then ours in each manner.
     fn candidates(&self, flags: &Flags) -> Result<Vec<Candidate>> {
@@ -67,7 +67,7 @@ impl Bench for Pacing {
         Job::each(self.rates.iter().copied().map(paced), &[Path::Veth])
     }
 
-    fn report(&self, comparison: &Comparison, rows: &[Row<Job>]) -> String {
+    fn report(&self, comparison: &Comparison, rows: &[JobRow<Job>]) -> String {
         let Comparison { rounds, seconds, .. } = comparison;
         let values = LAYOUT.values(rows, &COLUMNS);
         format!(
@@ -76,7 +76,7 @@ impl Bench for Pacing {
         )
     }
 
-    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+    fn verdict(&self, rows: &[JobRow<Job>]) -> Result<String> {
         self.strict.verdict(&PROMISES, rows, |job| format!("{}: ", rate(&job.workload)))
     }
 }
@@ -156,21 +156,21 @@ const PROMISES: [Promise<Job>; 6] = [
     Promise::new("even: gaps within 10 % >= 95 %", is_fast, Other(even_gaps)),
 ];
 
-fn named<'a>(row: &'a Row<Job>, name: &str) -> Option<&'a Entry> {
+fn named<'a>(row: &'a JobRow<Job>, name: &str) -> Option<&'a Entry> {
     row.entries.iter().find(|entry| entry.program == name)
 }
 
-fn error_outside(row: &Row<Job>, name: &str) -> Option<f64> {
+fn error_outside(row: &JobRow<Job>, name: &str) -> Option<f64> {
     let errors = named(row, name)?.values(Metric::RateErrorOutside);
     testbed::spread::median(errors.into_iter().map(f64::abs))
 }
 
-fn cpu_over_iperf3(row: &Row<Job>) -> Option<f64> {
+fn cpu_over_iperf3(row: &JobRow<Job>) -> Option<f64> {
     let theirs = row.entry(Part::Installed)?.median(Metric::SenderCpu)?;
     Some(named(row, SMOOTH)?.median(Metric::SenderCpu)? / theirs)
 }
 
-fn even_gaps(row: &Row<Job>) -> Option<f64> {
+fn even_gaps(row: &JobRow<Job>) -> Option<f64> {
     named(row, EVEN)?.median(Metric::EvenGaps)
 }
 
@@ -223,7 +223,7 @@ mod tests {
     fn lines(entries: Vec<Entry>) -> Vec<String> {
         let rate = BitRate::from_bits_per_second(100_000_000);
         let job = Job { workload: paced(rate), path: Path::Veth };
-        let outcomes = promise::check(&PROMISES, &[Row { job, entries }], |_| String::new());
+        let outcomes = promise::check(&PROMISES, &[JobRow { job, entries }], |_| String::new());
         outcomes.iter().map(ToString::to_string).collect()
     }
 

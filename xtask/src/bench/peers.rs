@@ -7,7 +7,7 @@ use testbed::candidate::Part;
 use testbed::comparison::{Comparison, Job};
 use testbed::environment;
 use testbed::figures::Metric;
-use testbed::rounds::{Entry, Row};
+use testbed::rounds::{Entry, JobRow};
 use testbed::spread::Spread;
 use testbed::table::range;
 use testbed::topology::Path;
@@ -31,17 +31,17 @@ impl Pair<'_> {
 }
 
 /// Both as they are, asked for nothing special.
-pub(super) fn usual(row: &Row<Job>) -> Option<Pair<'_>> {
+pub(super) fn usual(row: &JobRow<Job>) -> Option<Pair<'_>> {
     pair(row, &[Part::Ours], &[Part::Installed, Part::Peer])
 }
 
 /// Both in their best way.
-pub(super) fn best(row: &Row<Job>) -> Option<Pair<'_>> {
+pub(super) fn best(row: &JobRow<Job>) -> Option<Pair<'_>> {
     let theirs = [Part::Installed, Part::Peer, Part::PeerVariant];
     pair(row, &[Part::Ours, Part::Variant], &theirs)
 }
 
-fn pair<'a>(row: &'a Row<Job>, ours: &[Part], theirs: &[Part]) -> Option<Pair<'a>> {
+fn pair<'a>(row: &'a JobRow<Job>, ours: &[Part], theirs: &[Part]) -> Option<Pair<'a>> {
     let (ours, theirs) = (row.fastest(ours)?, row.fastest(theirs)?);
     Some(Pair { ours, theirs, rate: ours.over(theirs, Metric::Rate)? })
 }
@@ -80,7 +80,7 @@ fn names(comparison: &Comparison) -> Vec<&str> {
 /// A row for the terminal: each program with its figures, in columns of this width, and ratios by
 /// their names.
 pub(super) fn lines(
-    row: &Row<Job>,
+    row: &JobRow<Job>,
     width: usize,
     figures: impl Fn(&Entry) -> String,
     ratios: impl IntoIterator<Item = (String, Spread)>,
@@ -108,7 +108,10 @@ pub(super) mod tests {
     use super::*;
 
     /// A row of Gbit/s, two rounds each; CPU s/GB is their inverse.
-    pub(in crate::bench) fn row(workload: Workload, rates: &[(Part, &str, [f64; 2])]) -> Row<Job> {
+    pub(in crate::bench) fn row(
+        workload: Workload,
+        rates: &[(Part, &str, [f64; 2])],
+    ) -> JobRow<Job> {
         let figures = |rate: f64| {
             Figures::from_iter([(Metric::Rate, rate * 1e9), (Metric::Cpu, 1e-9 / rate)])
         };
@@ -117,7 +120,7 @@ pub(super) mod tests {
             ..Entry::new(*program, *part)
         };
         let job = Job { workload, path: Path::Loopback };
-        Row { job, entries: rates.iter().map(entry).collect() }
+        JobRow { job, entries: rates.iter().map(entry).collect() }
     }
 
     #[test]

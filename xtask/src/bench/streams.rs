@@ -8,7 +8,7 @@ use testbed::comparison::Job;
 use testbed::figures::Metric;
 use testbed::promise::Promise;
 use testbed::promise::Value::{Median, Most, Other, Ratio};
-use testbed::rounds::Row;
+use testbed::rounds::JobRow;
 use testbed::workload::Workload;
 
 use super::compared::{Bench, Congestion};
@@ -44,7 +44,7 @@ impl Bench for Streams {
         self.over.jobs(self.counts.iter().map(|&streams| Workload::tcp(streams)))
     }
 
-    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+    fn verdict(&self, rows: &[JobRow<Job>]) -> Result<String> {
         self.strict.verdict(&PROMISES, rows, values::name)
     }
 }
@@ -70,7 +70,7 @@ fn is_crowd(job: &Job) -> bool {
     job.workload.streams > 128
 }
 
-fn larger_memory(row: &Row<Job>) -> Option<f64> {
+fn larger_memory(row: &JobRow<Job>) -> Option<f64> {
     let ours = row.entry(Ours)?;
     let (client, server) = (ours.median(Metric::ClientMemory)?, ours.median(Metric::ServerMemory)?);
     Some(client.max(server) / 1e6)
@@ -93,7 +93,7 @@ mod tests {
 
     fn lines(streams: u32, entries: Vec<Entry>) -> Vec<String> {
         let job = Job { workload: Workload::tcp(streams), path: Path::Loopback };
-        let outcomes = promise::check(&PROMISES, &[Row { job, entries }], values::name);
+        let outcomes = promise::check(&PROMISES, &[JobRow { job, entries }], values::name);
         outcomes.iter().map(ToString::to_string).collect()
     }
 

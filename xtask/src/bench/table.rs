@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use testbed::candidate::{Candidate, FASTEST};
 use testbed::comparison::{Comparison, Job};
-use testbed::rounds::Row;
+use testbed::rounds::JobRow;
 use testbed::workload::{Direction, Workload};
 
 use super::compared::{Bench, Congestion};
@@ -56,7 +56,7 @@ enum Protocol {
 
 impl Bench for Overview {
     const CONGESTION: Congestion = Congestion::Common;
-    const SHOW: fn(&Row<Job>) = report::show;
+    const SHOW: fn(&JobRow<Job>) = report::show;
 
     /// For TCP ours, ours at its fastest and the peers; the same for UDP, with a CPU for each
     /// side, since what a sender outruns there is lost.
@@ -102,11 +102,11 @@ impl Bench for Overview {
         peers::head("linerate beside its peers", comparison, &self.over.over, rules)
     }
 
-    fn report(&self, _comparison: &Comparison, rows: &[Row<Job>]) -> String {
+    fn report(&self, _comparison: &Comparison, rows: &[JobRow<Job>]) -> String {
         report::report(rows)
     }
 
-    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+    fn verdict(&self, rows: &[JobRow<Job>]) -> Result<String> {
         let ahead = peers::ahead(rows.iter().filter_map(peers::best));
         Ok(format!(
             "table: the best of linerate moves at least what the best peer moves in {ahead}"

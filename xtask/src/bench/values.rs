@@ -3,20 +3,20 @@
 use testbed::comparison::{Comparison, Job};
 use testbed::figures::Metric;
 use testbed::markdown::Align;
-use testbed::rounds::Row;
+use testbed::rounds::JobRow;
 use testbed::table::{Cell, Column, Layout};
 
 use super::flags::is_udp;
 
 /// Both tables, with how they came about.
-pub(super) fn report(comparison: &Comparison, rows: &[Row<Job>]) -> String {
+pub(super) fn report(comparison: &Comparison, rows: &[JobRow<Job>]) -> String {
     let values = LAYOUT.values(rows, &COLUMNS);
-    let ratios = LAYOUT.ratios("ours over", Row::others, rows, &RATIOS);
+    let ratios = LAYOUT.ratios("ours over", JobRow::others, rows, &RATIOS);
     format!("{}{values}\n{ratios}", heading(comparison, rows))
 }
 
 /// Shows the rates of a row when it is complete.
-pub(super) fn show(row: &Row<Job>) {
+pub(super) fn show(row: &JobRow<Job>) {
     row.show(Metric::Rate, 1e-9, "Gbit/s");
 }
 
@@ -25,7 +25,7 @@ pub(super) fn name(job: &Job) -> String {
     format!("{} streams over {}: ", job.workload.streams, job.path)
 }
 
-fn heading(comparison: &Comparison, rows: &[Row<Job>]) -> String {
+fn heading(comparison: &Comparison, rows: &[JobRow<Job>]) -> String {
     let manner = if rows.iter().any(|row| is_udp(&row.job.workload)) {
         "client and server on a CPU each".to_owned()
     } else {

@@ -10,13 +10,13 @@ use crate::workspace::Member;
 /// Crates without a row, rows without a crate, and dependencies that a row does not allow.
 pub(super) fn find(tree: &Tree) -> Vec<Finding> {
     let rows = rows(tree.document(MAP));
-    let is_member = |row: &Row| tree.members.iter().any(|member| member.folder == row.folder);
+    let is_member = |row: &CrateRow| tree.members.iter().any(|member| member.folder == row.folder);
     let stale = rows.iter().filter(|row| !is_member(row));
     let stale = stale.map(|row| Finding::of(MAP, format!("there is no crate `{}`", row.folder)));
     tree.members.iter().flat_map(|member| judge(member, &rows)).chain(stale).collect()
 }
 
-fn judge(member: &Member, rows: &[Row]) -> Vec<Finding> {
+fn judge(member: &Member, rows: &[CrateRow]) -> Vec<Finding> {
     let Some(row) = rows.iter().find(|row| row.folder == member.folder) else {
         let what = format!("give crate `{}` a row in the table of crates", member.folder);
         return vec![Finding::of(MAP, what)];
@@ -26,12 +26,12 @@ fn judge(member: &Member, rows: &[Row]) -> Vec<Finding> {
 }
 
 /// A row of the table: a crate, and what it may depend on.
-struct Row<'a> {
+struct CrateRow<'a> {
     folder: &'a str,
     allowed: &'a str,
 }
 
-impl Row<'_> {
+impl CrateRow<'_> {
     /// Names stand between commas, each perhaps with a remark in parentheses.
     fn allows(&self, folder: &str) -> bool {
         let mut names = self.allowed.split(", ").filter_map(|one| one.split(" (").next());
@@ -40,15 +40,15 @@ impl Row<'_> {
 }
 
 /// The rows of the form "| `crate` | meaning | may depend on |" below the heading of the crates.
-fn rows(map: &str) -> Vec<Row<'_>> {
+fn rows(map: &str) -> Vec<CrateRow<'_>> {
     let section = map.split("\n## ").find(|section| section.starts_with("Crates"));
     section.unwrap_or_default().lines().filter_map(row).collect()
 }
 
-fn row(line: &str) -> Option<Row<'_>> {
+fn row(line: &str) -> Option<CrateRow<'_>> {
     let cells: Vec<_> = line.split('|').map(str::trim).collect();
     let [_, name, _, allowed, _] = cells[..] else { return None };
-    Some(Row { folder: name.strip_prefix('`')?.strip_suffix('`')?, allowed })
+    Some(CrateRow { folder: name.strip_prefix('`')?.strip_suffix('`')?, allowed })
 }
 
 const MAP: &str = "ARCHITECTURE.md";

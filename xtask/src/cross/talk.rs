@@ -58,18 +58,18 @@ fn chosen(triples: &[String]) -> Result<Vec<&'static Target>> {
 }
 
 /// A line of the table, and how many of its trials passed.
-struct Row {
+struct RoleRow {
     cells: Vec<String>,
     passed: usize,
     failed: usize,
 }
 
-fn rows(ends: &Ends<'_>) -> Vec<Row> {
+fn rows(ends: &Ends<'_>) -> Vec<RoleRow> {
     ROLES.iter().map(|role| row(ends, role)).collect()
 }
 
-fn row(ends: &Ends<'_>, role: &role::Role) -> Row {
-    let mut row = Row {
+fn row(ends: &Ends<'_>, role: &role::Role) -> RoleRow {
+    let mut row = RoleRow {
         cells: vec![ends.target.name.to_owned(), role.name.to_owned()],
         passed: 0,
         failed: 0,

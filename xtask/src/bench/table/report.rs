@@ -5,7 +5,7 @@ use testbed::comparison::{Comparison, Job};
 use testbed::figures::Metric;
 use testbed::markdown::{Align, Table};
 use testbed::output::say;
-use testbed::rounds::{Entry, Row};
+use testbed::rounds::{Entry, JobRow};
 use testbed::table::range;
 use testbed::workload::Workload;
 
@@ -33,7 +33,7 @@ pub(super) fn rules(comparison: &Comparison) -> [String; 3] {
 }
 
 /// A table of rates and one of CPU time, for TCP and for UDP, and what is to be known of rows.
-pub(super) fn report(rows: &[Row<Job>]) -> String {
+pub(super) fn report(rows: &[JobRow<Job>]) -> String {
     let (udp, tcp): (Vec<_>, Vec<_>) = rows.iter().partition(|row| is_udp(&row.job.workload));
     [
         section("TCP: Gbit/s received", &tcp, Metric::Rate),
@@ -46,7 +46,7 @@ pub(super) fn report(rows: &[Row<Job>]) -> String {
     .concat()
 }
 
-fn section(title: &str, rows: &[&Row<Job>], metric: Metric) -> String {
+fn section(title: &str, rows: &[&JobRow<Job>], metric: Metric) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -75,7 +75,7 @@ fn section(title: &str, rows: &[&Row<Job>], metric: Metric) -> String {
 }
 
 /// In the order in which they take turns.
-fn programs<'a>(rows: &[&'a Row<Job>]) -> Vec<&'a str> {
+fn programs<'a>(rows: &[&'a JobRow<Job>]) -> Vec<&'a str> {
     let mut programs = Vec::new();
     for entry in rows.iter().flat_map(|row| &row.entries) {
         if !programs.contains(&entry.program.as_str()) {
@@ -85,7 +85,7 @@ fn programs<'a>(rows: &[&'a Row<Job>]) -> Vec<&'a str> {
     programs
 }
 
-fn median(row: &Row<Job>, entry: &Entry, metric: Metric) -> Option<String> {
+fn median(row: &JobRow<Job>, entry: &Entry, metric: Metric) -> Option<String> {
     let median = entry.median(metric)?;
     Some(match (metric, &entry.engines) {
         (Metric::Cpu, _) => format!("{:.3}", median * 1e9),
@@ -105,7 +105,7 @@ fn names(pair: &Pair) -> String {
 }
 
 /// A list of the programs that there is something to say of.
-fn remarks(title: &str, rows: &[Row<Job>], remark: fn(&Entry) -> Option<String>) -> String {
+fn remarks(title: &str, rows: &[JobRow<Job>], remark: fn(&Entry) -> Option<String>) -> String {
     let mut list = String::new();
     for row in rows {
         for entry in &row.entries {
@@ -123,11 +123,11 @@ fn excess(entry: &Entry) -> Option<String> {
 }
 
 /// Prints a row.
-pub(super) fn show(row: &Row<Job>) {
+pub(super) fn show(row: &JobRow<Job>) {
     say(shown(row));
 }
 
-fn shown(row: &Row<Job>) -> String {
+fn shown(row: &JobRow<Job>) -> String {
     let workload = &row.job.workload;
     let unit = if workload.length.is_some() { "k datagrams/s" } else { "Gbit/s" };
     let figures = |entry: &Entry| {
