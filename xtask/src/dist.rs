@@ -63,7 +63,7 @@ pub(crate) fn build(
         let file = file(workspace, target, contents);
         let bytes = static_binary::make(workspace, target, contents, &file)
             .with_context(|| format!("cannot make linerate for {}", target.triple))?;
-        let text = format!("{}, in MB: <= {}", name(target, contents), contents.most_megabytes());
+        let text = format!("{}: {}", name(target, contents), contents.limit());
         sizes.push(Outcome::new(text, Some(bytes as f64 / 1e6)));
         files.push(file);
     }

@@ -92,7 +92,7 @@ impl Bench for Exchanges {
     }
 }
 
-/// What SPECIFICATION.md promises: as often as the best peer, but for the noise of a median.
+/// The promise `exchanges`: as often as the best peer, but for the noise of a median.
 const PROMISES: [Promise<Job>; 1] = [Promise::new(
     "rate >= 0.95 x the best peer",
     |_| true,

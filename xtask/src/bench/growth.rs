@@ -87,8 +87,8 @@ impl Taken {
         let size = Some(self.record as f64 / 1e6);
         let each = Some(self.opening * 1e6 / f64::from(count));
         [
-            Outcome::new(format!("{count} streams: record <= {MOST_OF_A_RECORD} MB"), size),
-            Outcome::new(format!("{count} streams: opening <= {MOST_TO_OPEN} us each"), each),
+            Outcome::new(format!("{count} streams: record <= 10 MB"), size),
+            Outcome::new(format!("{count} streams: opening <= 200 us each"), each),
         ]
     }
 }
@@ -130,9 +130,6 @@ const HEAD: [(&str, Align); 6] = [
     ("MB record", Align::Right),
     ("s in all", Align::Right),
 ];
-const MOST_OF_A_RECORD: f64 = 10.0;
-/// Microseconds for each stream.
-const MOST_TO_OPEN: f64 = 200.0;
 /// How much longer than asked a test may take.
 const GRACE: Duration = Duration::from_secs(120);
 

@@ -1,10 +1,12 @@
 //! `bench mars`: what the runtime promises of its speed, beside other runtimes; and its programs, some of
 //! which fail if they are slow.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Args;
 use testbed::output::say;
+use testbed::promise::Outcome;
 
+use super::flags::Strict;
 use crate::command;
 use crate::workspace::Workspace;
 
@@ -12,9 +14,8 @@ use crate::workspace::Workspace;
 /// may, Go, Boost.Fiber and oneTBB, where they are installed
 #[derive(Debug, Args)]
 pub(crate) struct Mars {
-    /// Fail if a promise is missed
-    #[arg(long)]
-    strict: bool,
+    #[command(flatten)]
+    strict: Strict,
 }
 
 impl Mars {
@@ -34,20 +35,24 @@ impl Mars {
         ];
         let mut programs = command::cargo(words);
         let (_, lines) = command::listen(programs.arg("tasks").current_dir(&workspace.root))?;
-        let (kept, missed) = judge(&format!("{table}{}", lines.join("\n")));
-        let verdict = format!("bench mars: {kept} of {} promises kept", kept + missed);
-        ensure!(missed == 0 || !self.strict, "{verdict}");
-        Ok(verdict)
+        let all = table.lines().chain(lines.iter().map(String::as_str));
+        self.strict.sum_up(&all.filter_map(outcome).collect::<Vec<_>>())
     }
 }
 
-/// How many rows and programs kept what they promise, and how many did not.
-fn judge(table: &str) -> (usize, usize) {
-    let count = |row: &str, program: &str| {
-        let is_one = |line: &&str| line.ends_with(row) || line.starts_with(program);
-        table.lines().skip(1).filter(is_one).count()
+/// The outcome in a row with a target, or of a program.
+fn outcome(line: &str) -> Option<Outcome> {
+    let ends = [("PASS: ", 0.0), ("FAIL: ", 1.0)];
+    let end = ends.into_iter().find_map(|(word, count)| Some((line.strip_prefix(word)?, count)));
+    if let Some((program, count)) = end {
+        let name = program.split(':').next().unwrap_or(program);
+        return Some(Outcome::new(format!("program {name}: failures = 0"), Some(count)));
+    }
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [name @ .., value, _, sign @ ("<=" | ">="), limit, unit, _] = words.as_slice() else {
+        return None;
     };
-    (count(" kept", "PASS: "), count(" MISSED", "FAIL: "))
+    Some(Outcome::new(format!("{} {sign} {limit} {unit}", name.join(" ")), value.parse().ok()))
 }
 
 #[cfg(test)]
@@ -55,9 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_with_a_target_and_programs_are_counted() {
-        let table = "x measured target kept\na 1 ns <= 2 ns kept\nb 3 ns\nc 3 ns <= 2 ns MISSED\n";
-        assert_eq!(judge(table), (1, 1));
-        assert_eq!(judge(&format!("{table}PASS: a: b\n  7 GB/s\nFAIL: c: d")), (2, 2));
+    fn rows_with_a_target_and_programs_have_an_outcome() {
+        let shown = |line| outcome(line).map(|one| one.to_string());
+        let row = shown("a b, 1  3.00 ns <=   2.00 ns  MISSED");
+        assert_eq!(row.as_deref(), Some("MISSED: a b, 1 <= 2.00 ns: 3.00"));
+        assert_eq!(shown("FAIL: c: d").as_deref(), Some("MISSED: program c: failures = 0: 1.00"));
+        assert_eq!(shown("PASS: a: b").as_deref(), Some("kept: program a: failures = 0: 0.00"));
+        assert_eq!(shown("x   measured    target  kept"), None);
+        assert_eq!(shown("b 3 ns"), None);
     }
 }

@@ -133,7 +133,7 @@ fn rate(workload: &Workload) -> BitRate {
     }
 }
 
-/// What SPECIFICATION.md promises about rates. A sender that repays sends more than the rate
+/// The promise `pacing-rate`, and limits of docs/misses.md. A sender that repays sends more than the rate
 /// outside of stalls, and is not held to it.
 const PROMISES: [Promise<Job>; 6] = [
     Promise::new(

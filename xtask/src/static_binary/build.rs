@@ -21,11 +21,11 @@ pub(crate) enum Contents {
 }
 
 impl Contents {
-    /// The largest file of it that is handed out.
-    pub(crate) const fn most_megabytes(self) -> f64 {
+    /// The limit of a file of it that is handed out.
+    pub(crate) const fn limit(self) -> &'static str {
         match self {
-            Self::Whole => 7.0,
-            Self::Board => 4.0,
+            Self::Whole => "file <= 7 MB",
+            Self::Board => "file of a board <= 4 MB",
         }
     }
 
