@@ -82,7 +82,8 @@ const QUICK: usize = 3;
 
 fn generated_files(workspace: &Workspace) -> Result<()> {
     schema::check(&workspace.root)?;
-    rules::check(&workspace.root)
+    rules::check(&workspace.root)?;
+    crate::promises::check(&workspace.root)
 }
 
 /// An invariant that is seen in the text of the project.

@@ -75,7 +75,7 @@ fn package() -> Result<String> {
         let mut unpack = Command::new("tar");
         unpack.args(["--strip-components=1", "-xzf"]).arg(archive).arg("-C").arg(folder);
         command::run(&mut unpack)?;
-        manifest += &format!("patch.crates-io.{name}.path = {name:?}\n");
+        manifest.extend(["patch.crates-io.", name, ".path = \"", name, "\"\n"]);
     }
     write(&unpacked.join("Cargo.toml"), manifest)?;
     let mut build = command::cargo(["build", "--workspace", "--features", "linerate-mars/tasks"]);

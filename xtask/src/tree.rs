@@ -154,7 +154,7 @@ const DOCUMENTS: [&str; 6] = [
     "CONTRIBUTING.md",
     "Cargo.toml",
     "README.md",
-    "SPECIFICATION.md",
+    "promises.toml",
     "runtime/Cargo.toml",
 ];
 /// What is in the binary and what builds it.

@@ -42,7 +42,8 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(". ").flat_map(|part| part.split("? "))
 }
 
-fn words(sentence: &str) -> usize {
+/// Words of a text; a sign alone is none.
+pub(super) fn words(sentence: &str) -> usize {
     let is_word = |word: &&str| word.contains(char::is_alphanumeric);
     sentence.split_whitespace().filter(is_word).count()
 }

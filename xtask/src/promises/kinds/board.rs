@@ -1,7 +1,0 @@
-//! `cargo xtask board`: its end is the result.
-
-use crate::promises::task::{Course, Task};
-
-pub(super) fn task(span: &str) -> Option<Task> {
-    Task::of_xtask(span, "board", |course: &Course| vec![course.end()])
-}
