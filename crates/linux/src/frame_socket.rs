@@ -5,10 +5,10 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use socket2::{Domain, Socket, Type};
+use socket2::Socket;
 
 use crate::memory::Region;
-use crate::option;
+use crate::{option, packet_family};
 
 /// A socket of AF_PACKET with memory for a batch of frames.
 #[derive(Debug)]
@@ -44,14 +44,10 @@ impl FrameSocket {
     /// `EPERM` without `CAP_NET_RAW`, `ENODEV` if there is no such interface, `ENOPROTOOPT`
     /// before Linux 3.14.
     pub fn sender(interface: u32, batch: usize, longest: usize) -> io::Result<Self> {
-        let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking().cloexec(), None)?;
-        let on: libc::c_int = 1;
-        option::set(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
-        let bytes: libc::c_int = BUFFER;
-        option::set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
-            .or_else(|_| option::set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))?;
-        // Protocol 0: nothing is received.
-        bind(&socket, interface, 0)?;
+        let socket = packet_family::open()?;
+        packet_family::turn_on(&socket, libc::PACKET_QDISC_BYPASS)?;
+        packet_family::set_send_buffer(&socket, BUFFER)?;
+        packet_family::bind(&socket, interface, 0)?;
         Self::with_memory(socket, batch, longest)
     }
 
@@ -62,13 +58,10 @@ impl FrameSocket {
     /// `EPERM` without `CAP_NET_RAW`, `ENODEV` if there is no such interface, `ENOPROTOOPT`
     /// before Linux 4.20.
     pub fn receiver(interface: u32, batch: usize, longest: usize) -> io::Result<Self> {
-        let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking().cloexec(), None)?;
-        let on: libc::c_int = 1;
-        option::set(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
-        let bytes: libc::c_int = BUFFER;
-        option::set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes)
-            .or_else(|_| option::set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes))?;
-        bind(&socket, interface, ALL_PROTOCOLS)?;
+        let socket = packet_family::open()?;
+        packet_family::turn_on(&socket, packet_family::PACKET_IGNORE_OUTGOING)?;
+        packet_family::set_receive_buffer(&socket, BUFFER)?;
+        packet_family::bind(&socket, interface, packet_family::ALL_PROTOCOLS)?;
         Self::with_memory(socket, batch, longest)
     }
 
@@ -194,22 +187,10 @@ impl FrameSocket {
     /// # Errors
     /// Those of getsockopt(2); none is expected.
     pub fn take_statistics(&self) -> io::Result<FrameStatistics> {
-        let mut numbers = [0_u32; 2];
-        let mut length = crate::length_of::<[u32; 2]>();
-        // SAFETY: pointer and length describe the numbers.
-        let done = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                numbers.as_mut_ptr().cast(),
-                &raw mut length,
-            )
-        };
-        if done != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(FrameStatistics { arrived: numbers[0], dropped: numbers[1] })
+        // SAFETY: they are numbers.
+        let read =
+            unsafe { option::get::<[u32; 2]>(self, libc::SOL_PACKET, libc::PACKET_STATISTICS) };
+        read.map(|([arrived, dropped], _)| FrameStatistics { arrived, dropped })
     }
 }
 
@@ -219,27 +200,4 @@ impl AsFd for FrameSocket {
     }
 }
 
-fn bind(socket: &Socket, interface: u32, protocol: u16) -> io::Result<()> {
-    // SAFETY: the structure is made of numbers, of which zero is one.
-    let mut address: libc::sockaddr_ll = unsafe { MaybeUninit::zeroed().assume_init() };
-    address.sll_family = AF_PACKET;
-    address.sll_protocol = protocol.to_be();
-    address.sll_ifindex = i32::try_from(interface).map_err(io::Error::other)?;
-    // SAFETY: pointer and length describe the address, which the kernel only reads.
-    let done = unsafe {
-        libc::bind(
-            socket.as_raw_fd(),
-            (&raw const address).cast(),
-            crate::length_of::<libc::sockaddr_ll>(),
-        )
-    };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 const BUFFER: libc::c_int = 16 << 20;
-/// `linux/if_packet.h`, since Linux 4.20.
-const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// `ETH_P_ALL` of `linux/if_ether.h`.
-const ALL_PROTOCOLS: u16 = 3;
-#[expect(clippy::cast_possible_truncation, reason = "AF_PACKET is 17")]
-const AF_PACKET: u16 = libc::AF_PACKET as u16;

@@ -29,6 +29,7 @@ pub mod netlink;
 #[cfg(all(feature = "no-unwinder", panic = "abort", target_env = "musl"))]
 mod no_unwinder;
 mod option;
+mod packet_family;
 pub mod packet_socket;
 pub mod packets;
 pub mod payload;

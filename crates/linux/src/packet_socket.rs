@@ -5,12 +5,11 @@
 //! segmented.
 
 use std::io::{self, Read};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
-use socket2::{Domain, Socket, Type};
+use socket2::Socket;
 
-use crate::option;
+use crate::packet_family;
 
 /// Receives all frames that arrive at one interface, and sends frames through it. Frames
 /// that this host sends are not received (`PACKET_IGNORE_OUTGOING`).
@@ -33,13 +32,12 @@ impl PacketSocket {
     /// # Errors
     /// As for [`Self::open`].
     pub fn with_buffers(interface: u32, bytes: i32) -> io::Result<Self> {
-        // Without a protocol it receives nothing before it is bound.
-        let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking().cloexec(), None)?;
-        let on: libc::c_int = 1;
-        option::set(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
-        option::set(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
-        make_room(&socket, bytes)?;
-        bind(&socket, interface)?;
+        let socket = packet_family::open()?;
+        packet_family::turn_on(&socket, libc::PACKET_VNET_HDR)?;
+        packet_family::turn_on(&socket, packet_family::PACKET_IGNORE_OUTGOING)?;
+        packet_family::set_receive_buffer(&socket, bytes)?;
+        packet_family::set_send_buffer(&socket, bytes)?;
+        packet_family::bind(&socket, interface, packet_family::ALL_PROTOCOLS)?;
         Ok(Self(socket))
     }
 
@@ -72,42 +70,10 @@ impl AsFd for PacketSocket {
     }
 }
 
-/// Sets the receive buffer for frames that arrive while another thread has the CPU;
-/// without `CAP_NET_ADMIN` it is limited by `rmem_max`.
-fn make_room(socket: &Socket, bytes: libc::c_int) -> io::Result<()> {
-    option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes)
-        .or_else(|_| option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes))?;
-    option::set(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
-        .or_else(|_| option::set(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))
-}
-
-fn bind(socket: &Socket, interface: u32) -> io::Result<()> {
-    // SAFETY: the structure is made of numbers, of which zero is one.
-    let mut address: libc::sockaddr_ll = unsafe { MaybeUninit::zeroed().assume_init() };
-    address.sll_family = AF_PACKET;
-    address.sll_protocol = ALL_PROTOCOLS.to_be();
-    address.sll_ifindex = i32::try_from(interface).map_err(io::Error::other)?;
-    // SAFETY: pointer and length describe the address, which the kernel only reads.
-    let done = unsafe {
-        libc::bind(
-            socket.as_raw_fd(),
-            (&raw const address).cast(),
-            crate::length_of::<libc::sockaddr_ll>(),
-        )
-    };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 /// Length of the longest frame without BIG TCP, in bytes: `virtio_net_hdr`, Ethernet header
 /// with a VLAN tag, and 64 KiB.
 pub const MAX_FRAME_BYTES: usize = 10 + 18 + 65_536;
 const RECEIVE_BUFFER: libc::c_int = 64 << 20;
-/// `linux/if_packet.h`, since Linux 4.20.
-const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// `ETH_P_ALL` of `linux/if_ether.h`.
-const ALL_PROTOCOLS: u16 = 3;
-#[expect(clippy::cast_possible_truncation, reason = "AF_PACKET is 17")]
-const AF_PACKET: u16 = libc::AF_PACKET as u16;
 
 #[cfg(test)]
 mod tests {

@@ -140,38 +140,24 @@ const SO_MAX_PACING_RATE: i32 = 0x31;
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::mem::MaybeUninit;
     use std::net::{TcpListener, UdpSocket};
-    use std::os::fd::AsRawFd;
 
     use super::*;
 
     /// The pacing rate in effect.
     pub(crate) fn pacing_rate(socket: &impl AsFd) -> u64 {
-        read::<c_ulong>(socket, libc::SOL_SOCKET, SO_MAX_PACING_RATE).expect("asked")
+        // SAFETY: it is a number.
+        let read = unsafe { option::get::<c_ulong>(socket, libc::SOL_SOCKET, SO_MAX_PACING_RATE) };
+        read.expect("asked").0
     }
 
     /// The flow label of a socket that sends.
     pub(crate) fn flow_label(socket: &impl AsFd) -> io::Result<u32> {
-        let request: FlowLabelRequest = read(socket, libc::IPPROTO_IPV6, libc::IPV6_FLOWLABEL_MGR)?;
-        Ok(u32::from_be(request.label))
-    }
-
-    fn read<T: Copy>(socket: &impl AsFd, level: i32, name: i32) -> io::Result<T> {
-        let mut value = MaybeUninit::<T>::zeroed();
-        let mut length = crate::length_of::<T>();
-        // SAFETY: pointer and length describe the value; it is made of numbers, of which
-        // every pattern of bits is one.
-        unsafe {
-            let done = libc::getsockopt(
-                socket.as_fd().as_raw_fd(),
-                level,
-                name,
-                value.as_mut_ptr().cast(),
-                &raw mut length,
-            );
-            if done == 0 { Ok(value.assume_init()) } else { Err(io::Error::last_os_error()) }
-        }
+        // SAFETY: the request is made of numbers.
+        let read = unsafe {
+            option::get::<FlowLabelRequest>(socket, libc::IPPROTO_IPV6, libc::IPV6_FLOWLABEL_MGR)
+        };
+        Ok(u32::from_be(read?.0.label))
     }
 
     fn bound(address: &str) -> UdpSocket {

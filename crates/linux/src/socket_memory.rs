@@ -2,8 +2,9 @@
 //! reports them.
 
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
+
+use crate::option;
 
 /// Buffer use and drops of a socket: the array of `SO_MEMINFO` (`SK_MEMINFO_*`,
 /// `linux/sock_diag.h`). All fields but the last are bytes.
@@ -31,24 +32,10 @@ pub struct SocketMemory {
 /// # Errors
 /// `ENOPROTOOPT` before Linux 4.12; `Unsupported` if the kernel does not report drops.
 pub fn socket_memory(socket: &impl AsFd) -> io::Result<SocketMemory> {
-    let mut memory = MaybeUninit::<SocketMemory>::zeroed();
-    let mut length = crate::length_of::<SocketMemory>();
-    // SAFETY: pointer and length describe the structure, which is all numbers, so that
-    // zeroes stand for what an older kernel leaves out.
-    let (done, memory) = unsafe {
-        let done = libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            SO_MEMINFO,
-            memory.as_mut_ptr().cast(),
-            &raw mut length,
-        );
-        (done, memory.assume_init())
-    };
-    if done != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let is_whole = length == crate::length_of::<SocketMemory>();
+    // SAFETY: the structure is all numbers.
+    let read = unsafe { option::get::<SocketMemory>(socket, libc::SOL_SOCKET, SO_MEMINFO) };
+    let (memory, length) = read?;
+    let is_whole = length == size_of::<SocketMemory>();
     if is_whole { Ok(memory) } else { Err(io::ErrorKind::Unsupported.into()) }
 }
 

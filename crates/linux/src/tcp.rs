@@ -1,7 +1,6 @@
 //! TCP sockets: creation, options, state.
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd};
 use std::time::Duration;
@@ -364,24 +363,10 @@ impl TcpInfo {
 /// `Unsupported` if the kernel does not count acknowledged bytes: before Linux 4.1, and in
 /// some emulators. `ENOPROTOOPT` or `EOPNOTSUPP` if it is no TCP socket.
 pub fn info(stream: impl AsFd) -> io::Result<TcpInfo> {
-    let mut info = MaybeUninit::<TcpInfo>::zeroed();
-    let mut length = crate::length_of::<TcpInfo>();
-    // SAFETY: pointer and length describe the structure, which is all numbers, so
-    // that zeroes stand for what an older kernel leaves out.
-    let (done, info) = unsafe {
-        let done = libc::getsockopt(
-            stream.as_fd().as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            info.as_mut_ptr().cast(),
-            &raw mut length,
-        );
-        (done, info.assume_init())
-    };
-    if done != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let has_counters = length as usize >= std::mem::offset_of!(TcpInfo, segs_out);
+    // SAFETY: the structure is all numbers, so that zeroes stand for what an older kernel leaves out.
+    let read = unsafe { option::get::<TcpInfo>(&stream, libc::IPPROTO_TCP, libc::TCP_INFO) };
+    let (info, length) = read?;
+    let has_counters = length >= std::mem::offset_of!(TcpInfo, segs_out);
     if has_counters { Ok(info) } else { Err(io::ErrorKind::Unsupported.into()) }
 }
 

@@ -1,11 +1,13 @@
 //! Multipath TCP (RFC 8684): one connection over several TCP subflows.
 
 use std::io;
-use std::mem::{MaybeUninit, offset_of};
+use std::mem::offset_of;
 use std::net::TcpStream;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
+use crate::option;
 
 /// A socket that accepts both kinds of client: to those that do not request Multipath TCP
 /// it behaves as a plain TCP socket, and so do the connections that it accepts.
@@ -26,24 +28,9 @@ pub fn is_multipath(stream: &TcpStream) -> bool {
 /// `Unsupported` before Linux 6.5; `EOPNOTSUPP` or `ENOPROTOOPT` if the peer declined
 /// Multipath TCP (getsockopt(2)).
 pub fn mptcp_bytes_acked(stream: impl AsFd) -> io::Result<u64> {
-    let mut info = MaybeUninit::<MultipathInfo>::zeroed();
-    let mut length = crate::length_of::<MultipathInfo>();
-    // SAFETY: pointer and length describe the structure, which is all numbers, so that
-    // zeroes stand for what an older kernel leaves out.
-    let (done, info) = unsafe {
-        let done = libc::getsockopt(
-            stream.as_fd().as_raw_fd(),
-            SOL_MPTCP,
-            MPTCP_INFO,
-            info.as_mut_ptr().cast(),
-            &raw mut length,
-        );
-        (done, info.assume_init())
-    };
-    if done != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let told = length as usize > offset_of!(MultipathInfo, bytes_acked);
+    // SAFETY: the structure is all numbers, so that zeroes stand for what an older kernel leaves out.
+    let (info, length) = unsafe { option::get::<MultipathInfo>(&stream, SOL_MPTCP, MPTCP_INFO)? };
+    let told = length > offset_of!(MultipathInfo, bytes_acked);
     if told { Ok(info.bytes_acked) } else { Err(io::ErrorKind::Unsupported.into()) }
 }
 

@@ -1,7 +1,6 @@
 //! A socket of AF_XDP with memory of its own for frames, bound to one queue of an interface.
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::thread;
@@ -280,24 +279,9 @@ impl XdpSocket {
     /// # Errors
     /// Those of getsockopt(2); none is expected.
     pub fn statistics(&self) -> io::Result<XdpStatistics> {
-        let mut room = MaybeUninit::<[u64; 6]>::zeroed();
-        let mut length = crate::length_of::<[u64; 6]>();
-        // SAFETY: pointer and length describe the numbers, which are valid however many the kernel
-        // writes.
-        let numbers = unsafe {
-            let done = libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_XDP,
-                libc::XDP_STATISTICS,
-                room.as_mut_ptr().cast(),
-                &raw mut length,
-            );
-            if done != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            room.assume_init()
-        };
-        let [receive_dropped, receive_invalid, send_invalid, full, empty, send_empty] = numbers;
+        // SAFETY: they are numbers.
+        let read = unsafe { option::get::<[u64; 6]>(self, libc::SOL_XDP, libc::XDP_STATISTICS) };
+        let ([receive_dropped, receive_invalid, send_invalid, full, empty, send_empty], _) = read?;
         Ok(XdpStatistics {
             receive_dropped,
             receive_invalid,
@@ -346,27 +330,16 @@ fn set_ring(socket: &Socket, which: libc::c_int, size: u32) -> io::Result<()> {
 }
 
 fn offsets(socket: &Socket) -> io::Result<libc::xdp_mmap_offsets> {
-    let mut room = MaybeUninit::<libc::xdp_mmap_offsets>::zeroed();
-    let mut length = crate::length_of::<libc::xdp_mmap_offsets>();
-    // SAFETY: pointer and length describe the structure, which is made of numbers.
-    let done = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_XDP,
-            libc::XDP_MMAP_OFFSETS,
-            room.as_mut_ptr().cast(),
-            &raw mut length,
-        )
+    // SAFETY: the structure is made of numbers.
+    let read = unsafe {
+        option::get::<libc::xdp_mmap_offsets>(socket, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS)
     };
-    if done != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    if length < crate::length_of::<libc::xdp_mmap_offsets>() {
+    let (offsets, length) = read?;
+    if length < size_of::<libc::xdp_mmap_offsets>() {
         let text = "the rings of AF_XDP are those of a kernel before Linux 5.4";
         return Err(io::Error::new(io::ErrorKind::Unsupported, text));
     }
-    // SAFETY: all of it was written.
-    Ok(unsafe { room.assume_init() })
+    Ok(offsets)
 }
 
 /// Binds the socket. A queue whose last socket has just been closed is busy for a moment.
@@ -384,18 +357,7 @@ fn bind(socket: &Socket, interface: u32, queue: u32, binding: Binding) -> io::Re
     };
     let mut tries = 0;
     loop {
-        // SAFETY: pointer and length describe the address, which the kernel only reads.
-        let done = unsafe {
-            libc::bind(
-                socket.as_raw_fd(),
-                (&raw const address).cast(),
-                crate::length_of::<libc::sockaddr_xdp>(),
-            )
-        };
-        if done == 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
+        let Err(error) = option::bind(socket, &address) else { return Ok(()) };
         tries += 1;
         if error.raw_os_error() != Some(libc::EBUSY) || tries > BUSY_TRIES {
             return Err(error);
