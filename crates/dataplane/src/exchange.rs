@@ -11,6 +11,7 @@
 
 mod accept_responder;
 mod connect_requester;
+mod exchange_stream;
 mod statistics;
 mod tcp_requester;
 mod tcp_responder;
@@ -64,8 +65,8 @@ pub struct RequesterConfig {
 /// TCP: `TCP_NODELAY` cannot be set (setsockopt(2)), as the connection is closed. UDP: none.
 pub fn requester(socket: Link, config: RequesterConfig) -> std::io::Result<Box<dyn Stream>> {
     Ok(match socket {
-        Link::Tcp(socket) => Box::new(TcpRequester::new(socket, config)?),
-        Link::Udp(socket) => Box::new(UdpRequester::new(unstamped(socket), config)),
+        Link::Tcp(socket) => Box::new(TcpRequester::stream(socket, config)?),
+        Link::Udp(socket) => Box::new(UdpRequester::stream(unstamped(socket), config)),
     })
 }
 
@@ -80,8 +81,8 @@ pub fn responder(
     counters: Arc<Counters>,
 ) -> std::io::Result<Box<dyn Stream>> {
     Ok(match socket {
-        Link::Tcp(socket) => Box::new(TcpResponder::new(socket, exchange, counters)?),
-        Link::Udp(socket) => Box::new(UdpResponder::new(unstamped(socket), exchange, counters)),
+        Link::Tcp(socket) => Box::new(TcpResponder::stream(socket, exchange, counters)?),
+        Link::Udp(socket) => Box::new(UdpResponder::stream(unstamped(socket), exchange, counters)),
     })
 }
 
@@ -172,12 +173,6 @@ impl Parameters {
         })
     }
 
-    /// Whether a stream that waits in its system calls, and began this step at `began`, may
-    /// continue it at `now`.
-    fn goes_on(&self, began: Timestamp, now: Timestamp) -> bool {
-        self.blocking_calls && now.since(began) < LONGEST_STEP
-    }
-
     /// Whether the stream calls the kernel again without waiting for readiness.
     const fn is_awake(&self) -> bool {
         self.busy || self.blocking_calls
@@ -218,10 +213,6 @@ impl Schedule {
     }
 }
 
-/// The longest time that a step may continue from one response to the next request.
-const LONGEST_STEP: Duration = Duration::from_millis(1);
-/// Requests that are answered in one step where system calls wait for the next one.
-const MAX_TURNS: u32 = 8;
 /// Bytes in flight for which socket buffers always have room.
 const MOST_IN_CALLS: usize = 32 * 1024;
 /// The longest wait of a system call: after it the worker notices the end of the test.

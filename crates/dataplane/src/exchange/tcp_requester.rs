@@ -3,22 +3,19 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use linux::epoll::Interest;
 use linux::message;
 use measurement::{Probe, StreamCounters, Timestamp};
 
+use super::exchange_stream::{ExchangeStream, Further, Turn};
 use super::{Parameters, RequesterConfig, RoundTripStatistics, Schedule};
-use crate::counters::Counters;
 use crate::scratch::Scratch;
-use crate::stream::{Step, Stream};
+use crate::stream::Step;
 
 /// The requester of one stream.
 pub(super) struct TcpRequester {
-    socket: Arc<TcpStream>,
-    parameters: Parameters,
     schedule: Schedule,
     /// The sending times of the requests that have no response yet, the oldest first.
     waiting: VecDeque<Timestamp>,
@@ -29,37 +26,38 @@ pub(super) struct TcpRequester {
     received: usize,
     /// Bytes of the last request that the kernel has not taken.
     unsent: usize,
-    count: StreamCounters,
-    published: Arc<Counters>,
     statistics: Arc<RoundTripStatistics>,
     /// Each request; none: bytes of the payload.
     message: Option<Arc<[u8]>>,
 }
 
 impl TcpRequester {
-    pub(super) fn new(socket: Arc<TcpStream>, config: RequesterConfig) -> io::Result<Self> {
+    pub(super) fn stream(
+        socket: Arc<TcpStream>,
+        config: RequesterConfig,
+    ) -> io::Result<ExchangeStream<TcpStream, Self>> {
         socket.set_nodelay(true)?;
         let mut parameters = Parameters::new(&config.exchange);
         parameters.request = config.message.as_ref().map_or(parameters.request, |one| one.len());
-        Ok(Self {
-            socket,
-            parameters,
+        let role = Self {
             schedule: Schedule::new(parameters.every),
             waiting: VecDeque::with_capacity(parameters.depth),
             latest: Timestamp::default(),
             received: 0,
             unsent: 0,
-            count: StreamCounters::default(),
-            published: config.counters,
             statistics: config.statistics,
             message: config.message,
-        })
+        };
+        let (count, published) = (StreamCounters::default(), config.counters);
+        Ok(ExchangeStream { socket, parameters, count, published, role })
     }
+}
 
+impl ExchangeStream<TcpStream, TcpRequester> {
     /// Reads responses. Returns whether there may be more of them.
     fn receive(&mut self, scratch: &mut Scratch) -> io::Result<bool> {
         let room = scratch.buffer();
-        let wanted = room.len().min(self.waiting.len() * self.parameters.response);
+        let wanted = room.len().min(self.role.waiting.len() * self.parameters.response);
         let read = match message::receive(&*self.socket, &mut room[..wanted]) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(read) => read,
@@ -67,47 +65,53 @@ impl TcpRequester {
             Err(error) => return Err(error),
         };
         let now = crate::now();
-        self.latest = now;
+        self.role.latest = now;
         self.count.bytes += read as u64;
         self.count.last = now;
-        self.received += read;
-        while self.received >= self.parameters.response {
-            self.received -= self.parameters.response;
-            let Some(sent) = self.waiting.pop_front() else { break };
+        self.role.received += read;
+        while self.role.received >= self.parameters.response {
+            self.role.received -= self.parameters.response;
+            let Some(sent) = self.role.waiting.pop_front() else { break };
             self.count.blocks += 1;
             let time = now.since(sent);
-            self.statistics.add(time);
+            self.role.statistics.add(time);
             if self.parameters.every.is_some() {
-                self.statistics.keep(&Probe { sent, round_trip: Some(time), ..Probe::default() });
+                self.role.statistics.keep(&Probe {
+                    sent,
+                    round_trip: Some(time),
+                    ..Probe::default()
+                });
             }
         }
-        Ok(read == wanted && !self.waiting.is_empty())
+        Ok(read == wanted && !self.role.waiting.is_empty())
     }
 
     /// Sends what may be sent; what is waited for then.
     fn send(&mut self, now: Timestamp, scratch: &Scratch) -> io::Result<Step> {
         loop {
-            if self.unsent == 0 {
-                if self.waiting.len() >= self.parameters.depth || self.statistics.is_closed() {
+            if self.role.unsent == 0 {
+                if self.role.waiting.len() >= self.parameters.depth
+                    || self.role.statistics.is_closed()
+                {
                     return Ok(self.parameters.wait());
                 }
-                if let Some(due) = self.schedule.due(now) {
+                if let Some(due) = self.role.schedule.due(now) {
                     return Ok(Step::ReadableOr(due));
                 }
-                self.unsent = self.parameters.request;
+                self.role.unsent = self.parameters.request;
                 // The arrival of a response and the next request share one reading of the clock.
-                let sent = std::mem::take(&mut self.latest);
+                let sent = std::mem::take(&mut self.role.latest);
                 let sent = if sent == Timestamp::default() { crate::now() } else { sent };
-                self.waiting.push_back(sent);
-                self.statistics.add_unsent(self.schedule.sent(now));
+                self.role.waiting.push_back(sent);
+                self.role.statistics.add_unsent(self.role.schedule.sent(now));
             }
-            let rest = match &self.message {
-                Some(message) => &message[message.len() - self.unsent..],
-                None => &scratch.payload()[..self.unsent],
+            let rest = match &self.role.message {
+                Some(message) => &message[message.len() - self.role.unsent..],
+                None => &scratch.payload()[..self.role.unsent],
             };
             match message::send(&*self.socket, rest) {
                 Ok(written) => {
-                    self.unsent -= written;
+                    self.role.unsent -= written;
                     self.count.bytes += written as u64;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -117,46 +121,18 @@ impl TcpRequester {
             }
         }
     }
-
-    fn run_turns(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
-        let mut before = self.count.blocks;
-        let mut step = self.turn(now, scratch);
-        // Where system calls wait, turns follow each other without a return to the runtime.
-        while self.count.blocks > before
-            && self.parameters.goes_on(now, self.count.last)
-            && matches!(step, Ok(Step::Again))
-        {
-            before = self.count.blocks;
-            step = self.turn(self.count.last, scratch);
-        }
-        step
-    }
-
-    fn turn(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
-        self.latest = Timestamp::default();
-        let more = !self.waiting.is_empty() && self.receive(scratch)?;
-        let step = self.send(now, scratch)?;
-        self.count.sequence = self.count.blocks + self.waiting.len() as u64;
-        self.published.publish(&self.count);
-        Ok(if more { Step::Again } else { step })
-    }
 }
 
-impl Stream for TcpRequester {
-    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
-        (self.socket.as_fd(), Interest::Both)
-    }
+impl Turn for ExchangeStream<TcpStream, TcpRequester> {
+    const INTEREST: Interest = Interest::Both;
+    const FURTHER: Further = Further::AfterResponses;
 
-    fn use_blocking_calls(&mut self) -> bool {
-        self.parameters.use_blocking_calls(&*self.socket)
-    }
-
-    fn halt(&mut self) {
-        self.published.finish(None);
-    }
-
-    fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        let result = self.run_turns(now, scratch);
-        self.parameters.conclude(result, &self.published)
+    fn turn(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+        self.role.latest = Timestamp::default();
+        let more = !self.role.waiting.is_empty() && self.receive(scratch)?;
+        let step = self.send(now, scratch)?;
+        self.count.sequence = self.count.blocks + self.role.waiting.len() as u64;
+        self.published.publish(&self.count);
+        Ok(if more { Step::Again } else { step })
     }
 }

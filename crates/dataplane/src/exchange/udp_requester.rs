@@ -2,7 +2,6 @@
 
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,16 +9,14 @@ use linux::epoll::Interest;
 use linux::message;
 use measurement::{Probe, StreamCounters, Timestamp};
 
+use super::exchange_stream::{ExchangeStream, Further, Turn};
 use super::{Parameters, RequesterConfig, RoundTripStatistics, Schedule, udp_message};
-use crate::counters::Counters;
 use crate::scratch::Scratch;
-use crate::stream::{Step, Stream};
+use crate::stream::Step;
 
 /// The requester of one stream. Requests are numbered from 1. Those from `oldest` to `last` wait
 /// for their responses, or have them and follow one that waits.
 pub(super) struct UdpRequester {
-    socket: Arc<UdpSocket>,
-    parameters: Parameters,
     patience: Duration,
     schedule: Schedule,
     request: Box<[u8]>,
@@ -30,17 +27,16 @@ pub(super) struct UdpRequester {
     /// The arrival time of a response in this step; zero: none arrived, or a request was sent
     /// with that time.
     latest: Timestamp,
-    count: StreamCounters,
-    published: Arc<Counters>,
     statistics: Arc<RoundTripStatistics>,
 }
 
 impl UdpRequester {
-    pub(super) fn new(socket: Arc<UdpSocket>, config: RequesterConfig) -> Self {
+    pub(super) fn stream(
+        socket: Arc<UdpSocket>,
+        config: RequesterConfig,
+    ) -> ExchangeStream<UdpSocket, Self> {
         let parameters = Parameters::new(&config.exchange);
-        Self {
-            socket,
-            parameters,
+        let role = Self {
             patience: config.patience,
             schedule: Schedule::new(parameters.every),
             request: vec![0; parameters.request].into_boxed_slice(),
@@ -48,22 +44,24 @@ impl UdpRequester {
             oldest: 1,
             last: 0,
             latest: Timestamp::default(),
-            count: StreamCounters::default(),
-            published: config.counters,
             statistics: config.statistics,
-        }
+        };
+        let (count, published) = (StreamCounters::default(), config.counters);
+        ExchangeStream { socket, parameters, count, published, role }
     }
+}
 
+impl ExchangeStream<UdpSocket, UdpRequester> {
     fn slot(&mut self, number: u64) -> &mut Timestamp {
-        let place = number % self.waiting.len() as u64;
-        &mut self.waiting[usize::try_from(place).unwrap_or(0)]
+        let place = number % self.role.waiting.len() as u64;
+        &mut self.role.waiting[usize::try_from(place).unwrap_or(0)]
     }
 
     /// Reads the responses that have arrived. Returns whether there may be more of them.
     fn receive(&mut self, scratch: &mut Scratch) -> io::Result<bool> {
         let room = scratch.buffer();
         for _ in 0..MAX_PER_STEP {
-            if self.oldest > self.last {
+            if self.role.oldest > self.role.last {
                 return Ok(false);
             }
             match message::receive_datagram(&*self.socket, room) {
@@ -83,16 +81,16 @@ impl UdpRequester {
     /// Counts a response, whose datagram had `length` bytes.
     fn record(&mut self, answer: &[u8], length: usize) {
         let now = crate::now();
-        self.latest = now;
+        self.role.latest = now;
         // A repeated reply of the handshake is shorter than any response.
         let number = udp_message::number(answer).filter(|_| length == self.parameters.response);
-        let Some(number) = number.filter(|number| *number <= self.last) else {
+        let Some(number) = number.filter(|number| *number <= self.role.last) else {
             self.count.malformed += 1;
             return;
         };
         self.count.bytes += answer.len() as u64;
         self.count.last = now;
-        let is_late = number < self.oldest;
+        let is_late = number < self.role.oldest;
         let sent = if is_late { Timestamp::default() } else { std::mem::take(self.slot(number)) };
         if sent == Timestamp::default() {
             *(if is_late { &mut self.count.late } else { &mut self.count.duplicate }) += 1;
@@ -101,35 +99,37 @@ impl UdpRequester {
         self.count.blocks += 1;
         self.count.unique += 1;
         let time = now.since(sent);
-        self.statistics.add(time);
+        self.role.statistics.add(time);
         if self.parameters.every.is_some() {
             let (arrived, answered) = udp_message::times(answer);
-            self.statistics.keep(&Probe { sent, round_trip: Some(time), arrived, answered });
+            self.role.statistics.keep(&Probe { sent, round_trip: Some(time), arrived, answered });
         }
         self.skip_answered();
     }
 
     /// Moves `oldest` on to the first request that waits.
     fn skip_answered(&mut self) {
-        while self.oldest <= self.last && *self.slot(self.oldest) == Timestamp::default() {
-            self.oldest += 1;
+        while self.role.oldest <= self.role.last
+            && *self.slot(self.role.oldest) == Timestamp::default()
+        {
+            self.role.oldest += 1;
         }
     }
 
     /// The time when the response to the oldest request that waits counts as lost.
     fn deadline(&mut self) -> Option<Timestamp> {
-        let waits = self.oldest <= self.last;
-        waits.then(|| self.slot(self.oldest).after(self.patience))
+        let waits = self.role.oldest <= self.role.last;
+        waits.then(|| self.slot(self.role.oldest).after(self.role.patience))
     }
 
     /// Counts the responses whose deadlines have passed as lost.
     fn give_up(&mut self, now: Timestamp) {
         while self.deadline().is_some_and(|deadline| deadline <= now) {
-            let sent = *self.slot(self.oldest);
-            *self.slot(self.oldest) = Timestamp::default();
-            self.statistics.add_lost();
+            let sent = *self.slot(self.role.oldest);
+            *self.slot(self.role.oldest) = Timestamp::default();
+            self.role.statistics.add_lost();
             if self.parameters.every.is_some() {
-                self.statistics.keep(&Probe { sent, ..Probe::default() });
+                self.role.statistics.keep(&Probe { sent, ..Probe::default() });
             }
             self.skip_answered();
         }
@@ -139,25 +139,25 @@ impl UdpRequester {
     fn send(&mut self, now: Timestamp) -> io::Result<Step> {
         self.give_up(now);
         loop {
-            if self.last + 1 - self.oldest >= self.parameters.depth as u64 {
+            if self.role.last + 1 - self.role.oldest >= self.parameters.depth as u64 {
                 return Ok(self.rest(None));
             }
-            if let Some(due) = self.schedule.due(now) {
+            if let Some(due) = self.role.schedule.due(now) {
                 return Ok(self.rest(Some(due)));
             }
-            let number = self.last + 1;
-            udp_message::write_number(&mut self.request, number);
+            let number = self.role.last + 1;
+            udp_message::write_number(&mut self.role.request, number);
             // The arrival of a response and the next request share one reading of the clock.
-            let sent = std::mem::take(&mut self.latest);
+            let sent = std::mem::take(&mut self.role.latest);
             let sent = if sent == Timestamp::default() { crate::now() } else { sent };
-            match message::send(&*self.socket, &self.request) {
+            match message::send(&*self.socket, &self.role.request) {
                 Ok(length) => self.count.bytes += length as u64,
                 // The queue is full: this request is lost.
                 Err(error) if is_transient(&error) => {}
                 Err(error) => return Err(error),
             }
-            self.statistics.add_unsent(self.schedule.sent(now));
-            self.last = number;
+            self.role.statistics.add_unsent(self.role.schedule.sent(now));
+            self.role.last = number;
             *self.slot(number) = sent;
             self.count.sequence = number;
         }
@@ -171,23 +171,14 @@ impl UdpRequester {
             None => Step::Readable,
         }
     }
+}
 
-    fn run_turns(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
-        let mut before = self.count.blocks;
-        let mut step = self.turn(now, scratch);
-        // Where system calls wait, turns follow each other without a return to the runtime.
-        while self.count.blocks > before
-            && self.parameters.goes_on(now, self.count.last)
-            && matches!(step, Ok(Step::Again))
-        {
-            before = self.count.blocks;
-            step = self.turn(self.count.last, scratch);
-        }
-        step
-    }
+impl Turn for ExchangeStream<UdpSocket, UdpRequester> {
+    const INTEREST: Interest = Interest::Readable;
+    const FURTHER: Further = Further::AfterResponses;
 
     fn turn(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
-        self.latest = Timestamp::default();
+        self.role.latest = Timestamp::default();
         let more = self.receive(scratch)?;
         let step = self.send(now);
         self.published.publish_datagrams(&self.count);
@@ -198,26 +189,6 @@ impl UdpRequester {
 fn is_transient(error: &io::Error) -> bool {
     let kinds = [ErrorKind::WouldBlock, ErrorKind::Interrupted, ErrorKind::ConnectionRefused];
     kinds.contains(&error.kind()) || linux::lacks_buffers(error)
-}
-
-impl Stream for UdpRequester {
-    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
-        (self.socket.as_fd(), Interest::Readable)
-    }
-
-    fn use_blocking_calls(&mut self) -> bool {
-        self.parameters.use_blocking_calls(&*self.socket)
-    }
-
-    /// Requests that wait at the end had no time for a response, and do not count as lost.
-    fn halt(&mut self) {
-        self.published.finish(None);
-    }
-
-    fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        let result = self.run_turns(now, scratch);
-        self.parameters.conclude(result, &self.published)
-    }
 }
 
 /// Responses that are read before it is another stream's turn.
