@@ -28,6 +28,7 @@ pub mod ladder;
 mod limits;
 mod list_or;
 pub mod load_curve;
+mod median;
 pub mod mesh;
 mod order;
 pub mod outcome;
@@ -78,6 +79,7 @@ pub use into_map::{IntoMap, IntoSet};
 pub use judgement::{DirectionAccount, Judgement, Ledger, Pulse, Reason, Stamp, Steady};
 pub use ladder::{LadderLatency, LadderRecord, Layer, Rung};
 pub use load_curve::{LoadCurve, LoadPoint};
+pub use median::upper_median;
 pub use mesh::{
     MeshCulprit, MeshEvent, MeshLimit, MeshPair, MeshPart, MeshRate, MeshReading, MeshRecord,
     MeshStage,

@@ -7,8 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use measurement::units::show_time;
 use measurement::{
-    BitRate, Direction, DirectionOutcome, LoadCurve, LoadPoint, Order, Stamp, TestRecord,
-    Throughput,
+    BitRate, Direction, DirectionOutcome, LoadCurve, LoadPoint, Stamp, TestRecord, Throughput,
 };
 
 use crate::Glyphs;
@@ -311,12 +310,8 @@ fn is_single(rates: &Rates) -> bool {
 
 /// `686.0 Mbit/s of 3`; empty: there are none.
 fn median(rates: &[BitRate]) -> String {
-    let mut rates = rates.to_vec();
-    rates.order();
-    let (lower, upper) = (rates.get(rates.len().saturating_sub(1) / 2), rates.get(rates.len() / 2));
-    let Some((lower, upper)) = lower.zip(upper) else { return String::new() };
-    let middle = lower.bits_per_second().midpoint(upper.bits_per_second());
-    format!("{} of {}", BitRate::from_bits_per_second(middle), rates.len())
+    let middle = BitRate::median(rates.iter().copied());
+    middle.map(|rate| format!("{rate} of {}", rates.len())).unwrap_or_default()
 }
 
 /// Knee and ceiling in words.

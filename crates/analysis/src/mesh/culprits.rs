@@ -88,7 +88,7 @@ pub(super) fn find(mesh: &Mesh) -> Findings {
     let cost = |culprit: &Culprit| (1.0 - culprit.ratio) * f64::from(culprit.slow);
     culprits.order_by(|one, other| cost(other).total_cmp(&cost(one)));
     let loaded = mesh.samples.iter().filter(|sample| sample.stage == Stage::Load);
-    let mut loaded: Vec<_> = loaded.map(|sample| f64::from(sample.log_rate)).collect();
+    let loaded = loaded.map(|sample| f64::from(sample.log_rate));
     let (bisection, bisection_pairs) = bisection(mesh);
     let is_slow = |loss: &Loss| culprits.iter().any(|culprit| culprit.part.is_of(loss.host));
     let losses = loss::find(mesh).into_iter().filter(|loss| !is_slow(loss)).collect();
@@ -96,7 +96,7 @@ pub(super) fn find(mesh: &Mesh) -> Findings {
         culprits,
         losses,
         typical: rate(estimate.typical),
-        loaded: median(&mut loaded).map(rate),
+        loaded: median(loaded).map(rate),
         bisection,
         bisection_pairs,
         lost: mesh.lost().collect(),
@@ -279,8 +279,7 @@ fn bisection(mesh: &Mesh) -> (BitRate, u32) {
     }
     let most = rounds.values().map(|(_, tests)| *tests).max().unwrap_or_default();
     let full = rounds.values().filter(|(_, tests)| *tests == most);
-    let mut sums: Vec<_> = full.map(|(sum, _)| sum / 2.0).collect();
-    let sum = median(&mut sums).unwrap_or_default();
+    let sum = median(full.map(|(sum, _)| sum / 2.0)).unwrap_or_default();
     (bits_per_second(sum), most / 2)
 }
 

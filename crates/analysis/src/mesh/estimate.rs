@@ -2,6 +2,8 @@
 //! of an uplink; in logarithms, by median polish (Tukey, Exploratory Data Analysis, 1977). What the
 //! model does not explain is of the pair.
 
+use measurement::upper_median;
+
 use super::{Mesh, Sample, Stage};
 
 /// Effects in natural logarithms of rates: 0 is as others, -0.5 is 61 % of the rate of others.
@@ -25,7 +27,7 @@ impl Estimate {
             let samples = mesh.samples.iter().filter(|sample| wanted(sample.stage));
             samples.map(|sample| f64::from(sample.log_rate)).collect()
         };
-        let typical = median(&mut rates(is_of_model)).unwrap_or_default();
+        let typical = median(rates(is_of_model)).unwrap_or_default();
         let loaded = quantile(&mut rates(|stage| stage == Stage::Load), 0.75).unwrap_or(typical);
         let hosts = mesh.design.hosts as usize;
         let switches = mesh.design.topology.as_ref().map_or(0, |known| known.switches().len());
@@ -46,9 +48,9 @@ impl Estimate {
             self.receive = medians(mesh, |sample| sample.to, left);
         }
         let samples = mesh.samples.iter().filter(|sample| is_of_model(sample.stage));
-        let mut spread: Vec<_> = samples.map(|sample| self.residual(mesh, sample).abs()).collect();
+        let spread = samples.map(|sample| self.residual(mesh, sample).abs());
         // The median of absolute deviations, as a standard deviation of a normal distribution.
-        let deviation = median(&mut spread).unwrap_or_default() * 1.4826;
+        let deviation = median(spread).unwrap_or_default() * 1.4826;
         self.slow_below = -(DEVIATIONS * deviation).clamp(LEAST_EFFECT, MOST_EFFECT);
     }
 
@@ -63,14 +65,14 @@ impl Estimate {
                 of_host[sample.to as usize].push(left - self.send[sample.from as usize]);
             }
         }
-        let of_host: Vec<_> = of_host.into_iter().map(|mut left| median(&mut left)).collect();
+        let of_host = of_host.into_iter().map(median);
         let mut of_switch: Vec<Vec<f64>> = vec![Vec::new(); topology.switches().len()];
         for (host, effect) in (0..).zip(of_host) {
             if let (Some(switch), Some(effect)) = (topology.switch_of(host), effect) {
                 of_switch[switch as usize].push(effect);
             }
         }
-        let effect = |mut of: Vec<f64>| if of.len() < 2 { None } else { median(&mut of) };
+        let effect = |of: Vec<f64>| if of.len() < 2 { None } else { median(of) };
         of_switch.into_iter().map(|of| effect(of).unwrap_or_default().min(0.0)).collect()
     }
 
@@ -103,12 +105,13 @@ fn medians(mesh: &Mesh, host: impl Fn(&Sample) -> u32, left: impl Fn(&Sample) ->
     for sample in mesh.samples.iter().filter(|sample| is_of_model(sample.stage)) {
         of_host[host(sample) as usize].push(left(sample));
     }
-    of_host.into_iter().map(|mut left| median(&mut left).unwrap_or_default()).collect()
+    of_host.into_iter().map(|left| median(left).unwrap_or_default()).collect()
 }
 
-/// The median; of an even number of values the upper one of the two in the middle.
-pub(super) fn median(values: &mut [f64]) -> Option<f64> {
-    quantile(values, 0.5)
+/// The median; of an even number of values the upper one of the two in the middle: one host of two
+/// that is slow is no reason to call both slow.
+pub(super) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    upper_median(values, f64::total_cmp)
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a length")]

@@ -9,12 +9,12 @@
 
 use std::ops::Range;
 
-use measurement::Order;
+use measurement::upper_median;
 
 /// The parts of `values` whose means differ, in order. Values that are made of whole grains
 /// differ by one of these without a change.
 pub(super) fn stretches(values: &[f64], grain: f64) -> Vec<Range<usize>> {
-    let noise = noise(values).max(SMALLEST * median(values.to_vec())).max(grain);
+    let noise = noise(values).max(SMALLEST * median(values.iter().copied())).max(grain);
     if noise <= 0.0 {
         return std::iter::once(0..values.len()).collect();
     }
@@ -27,12 +27,11 @@ pub(super) fn stretches(values: &[f64], grain: f64) -> Vec<Range<usize>> {
 /// 1974).
 fn noise(values: &[f64]) -> f64 {
     let differences = values.windows(2).map(|pair| (pair[1] - pair[0]).abs());
-    1.4826 * median(differences.collect()) / std::f64::consts::SQRT_2
+    1.4826 * median(differences) / std::f64::consts::SQRT_2
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.order_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    upper_median(values, f64::total_cmp).unwrap_or(0.0)
 }
 
 /// Sums from the begin to each index, of the values in units of the noise, about their
@@ -45,7 +44,7 @@ struct Sums {
 
 impl Sums {
     fn from_values(values: &[f64], noise: f64) -> Self {
-        let middle = median(values.to_vec()) / noise;
+        let middle = median(values.iter().copied()) / noise;
         let mut sums = Self { plain: vec![0.0], squares: vec![0.0], middle };
         let (mut plain, mut squares) = (0.0, 0.0);
         for value in values {

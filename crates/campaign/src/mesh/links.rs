@@ -3,7 +3,7 @@
 
 use analysis::mesh::{HostId, Pair};
 use measurement::mesh::MeshLinks;
-use measurement::{BitRate, MeshReading, Order};
+use measurement::{BitRate, MeshReading, upper_median};
 
 use super::MeshHost;
 
@@ -68,10 +68,7 @@ impl Links {
 }
 
 fn median(rates: impl Iterator<Item = BitRate>) -> Option<BitRate> {
-    let mut rates: Vec<_> = rates.collect();
-    let middle = rates.len() / 2;
-    rates.order();
-    rates.get(middle).copied()
+    upper_median(rates, BitRate::cmp)
 }
 
 /// Share of the rate of others from which on down a link or a test is slow.

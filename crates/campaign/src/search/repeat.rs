@@ -79,20 +79,11 @@ fn summary(row: &Row, records: &[TestRecord]) -> Option<RepeatSummary> {
     Some(RepeatSummary {
         row: row.plan.row(),
         runs: u32::try_from(rates.len()).unwrap_or(u32::MAX),
-        median: median(&rates)?,
+        median: BitRate::median(rates.iter().copied())?,
         slowest: *rates.first()?,
         fastest: *rates.last()?,
         spread,
     })
-}
-
-fn median(sorted: &[BitRate]) -> Option<BitRate> {
-    let middle = sorted.len() / 2;
-    let upper = sorted.get(middle)?.bits_per_second();
-    if sorted.len() % 2 == 1 {
-        return Some(BitRate::from_bits_per_second(upper));
-    }
-    Some(BitRate::from_bits_per_second(sorted[middle - 1].bits_per_second().midpoint(upper)))
 }
 
 #[cfg(test)]
@@ -101,10 +92,6 @@ mod tests {
 
     use super::*;
     use crate::search::tests::{ended, failed, plan, rate, titles};
-
-    fn rates(values: &[u64]) -> Vec<BitRate> {
-        values.iter().copied().map(BitRate::from_bits_per_second).collect()
-    }
 
     fn two_rows(times: u32) -> Repeat {
         let rows = [Transport::Tcp, Transport::Udp].map(|transport| Row::of_plan(plan(transport)));
@@ -129,12 +116,5 @@ mod tests {
             let left: Vec<_> = search.remaining(&done).iter().map(Task::title).collect();
             assert_eq!(left, ["UDP send 1/2", "TCP send 2/2", "UDP send 2/2"]);
         }
-    }
-
-    #[test]
-    fn the_median_is_the_middle_or_the_mean_of_the_two_middles() {
-        assert_eq!(median(&rates(&[1, 2, 9])), Some(BitRate::from_bits_per_second(2)));
-        assert_eq!(median(&rates(&[1, 2, 4, 9])), Some(BitRate::from_bits_per_second(3)));
-        assert_eq!(median(&[]), None);
     }
 }
