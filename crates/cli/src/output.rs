@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use measurement::RecordSet;
+use report::Width;
 use report::export::{Audience, Export, Json, JsonCompact};
 
 use crate::exit::UsageError;
@@ -25,12 +26,12 @@ pub(crate) fn print(records: &RecordSet, format: &dyn Export) -> anyhow::Result<
     let printed = match format.audience() {
         Audience::People => {
             let mut out = anstream::stdout().lock();
-            format.write_within(records, terminal::room(), &mut out).and_then(|()| out.flush())
+            format.write(records, terminal::room(), &mut out).and_then(|()| out.flush())
         }
         // The record of many streams is long, and has no colours.
         Audience::Programs => {
             let mut out = io::BufWriter::new(io::stdout().lock());
-            format.write(records, &mut out).and_then(|()| out.flush())
+            format.write(records, Width::UNKNOWN, &mut out).and_then(|()| out.flush())
         }
     };
     whole(printed).map_err(|error| unprinted("the result", &error))
@@ -40,7 +41,7 @@ pub(crate) fn print(records: &RecordSet, format: &dyn Export) -> anyhow::Result<
 pub(crate) fn print_error(records: &RecordSet) {
     let mut out = io::stdout().lock();
     // Standard error has it too, and the exit code.
-    _ = JsonCompact.write(records, &mut out).and_then(|()| out.flush());
+    _ = JsonCompact.write(records, Width::UNKNOWN, &mut out).and_then(|()| out.flush());
 }
 
 /// Has `write` print on standard output, with colours where they are wanted.
@@ -74,7 +75,7 @@ fn whole(printed: io::Result<()>) -> io::Result<()> {
 
 /// Writes the records to a file, which is replaced atomically.
 pub(crate) fn write_file(records: &RecordSet, path: &Path) -> anyhow::Result<()> {
-    write_whole(path, |out| Json.write(records, out))
+    write_whole(path, |out| Json.write(records, Width::UNKNOWN, out))
 }
 
 /// Makes sure before a test that its records can be written to `path` after it. What is there stays

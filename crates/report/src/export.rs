@@ -50,32 +50,21 @@ pub trait Export: Sync {
     fn summary(&self) -> &'static str;
 
     /// Whether the format is for people or for programs.
-    fn audience(&self) -> Audience;
+    fn audience(&self) -> Audience {
+        Audience::Programs
+    }
 
     /// Whether the output is text, which a terminal can show.
     fn is_text(&self) -> bool {
         true
     }
 
-    /// Writes `records` completely, text with a newline at the end.
+    /// Writes `records` completely, text with a newline at the end. The lines of a format for
+    /// people fit the `width`.
     ///
     /// # Errors
     /// An error of writing to `out`.
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()>;
-
-    /// Writes `records` as [`Export::write`] does, a format for people in lines that fit the
-    /// `width`.
-    ///
-    /// # Errors
-    /// An error of writing to `out`.
-    fn write_within(
-        &self,
-        records: &RecordSet,
-        _width: Width,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        self.write(records, out)
-    }
+    fn write(&self, records: &RecordSet, width: Width, out: &mut dyn Write) -> io::Result<()>;
 }
 
 /// Kind of reader for which an output format is made: people or programs.
@@ -136,7 +125,7 @@ mod tests {
         let records = crate::import::record::read(text).expect("records");
         for format in ALL.into_iter().filter(|one| is_json(*one)) {
             let mut out = Vec::new();
-            format.write(&records, &mut out).expect("a vector takes all");
+            format.write(&records, Width::UNKNOWN, &mut out).expect("a vector takes all");
             assert_eq!(out.last(), Some(&b'\n'), "{}", format.name());
             let again = crate::import::record::read(&out).expect("records");
             assert!(again.records == records.records, "{}", format.name());

@@ -1,8 +1,8 @@
 //! The screen of `linerate latency`, from a captured run over a shaped link.
 
-use linerate_report::Glyphs;
 use linerate_report::export::{Export, Latency};
 use linerate_report::latency::Remarks;
+use linerate_report::{Glyphs, Width};
 use measurement::RecordSet;
 
 fn records() -> RecordSet {
@@ -11,7 +11,7 @@ fn records() -> RecordSet {
 
 fn screen(records: &RecordSet, format: Latency) -> String {
     let mut out = Vec::new();
-    format.write(records, &mut out).expect("a Vec takes everything");
+    format.write(records, Width::UNKNOWN, &mut out).expect("a Vec takes everything");
     String::from_utf8(out).expect("text")
 }
 

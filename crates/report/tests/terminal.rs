@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use linerate_report::Width;
 use linerate_report::export::{Export, Json};
 use measurement::outcome::Fairness;
 use measurement::plan::PlanDraft;
@@ -165,10 +166,10 @@ fn repeated_rows_have_a_summary() {
 #[test]
 fn json_is_the_record_itself_or_a_set() {
     let mut out = Vec::new();
-    Json.write(&four_rows(), &mut out).expect("a Vec takes everything");
+    Json.write(&four_rows(), Width::UNKNOWN, &mut out).expect("a Vec takes everything");
     assert_eq!(serde_json::from_slice::<RecordSet>(&out).expect("a set"), four_rows());
     let single = one(include_str!("records/failed-tcp.json"));
     let mut out = Vec::new();
-    Json.write(&single, &mut out).expect("a Vec takes everything");
+    Json.write(&single, Width::UNKNOWN, &mut out).expect("a Vec takes everything");
     assert_eq!(serde_json::from_slice::<TestRecord>(&out).expect("a record"), single.records[0]);
 }

@@ -3,10 +3,11 @@
 
 use std::sync::OnceLock;
 
-use crate::memory;
-use report::export;
 use report::import::record;
+use report::{Width, export};
 use serde_json::{Value, json};
+
+use crate::memory;
 
 /// Judges one input.
 pub(super) fn run(input: &[u8]) {
@@ -31,7 +32,7 @@ fn explain(text: &str) {
     }
     let mut shown = Vec::new();
     for format in export::ALL {
-        format.write(&records, &mut shown).expect("a vector takes all");
+        format.write(&records, Width::UNKNOWN, &mut shown).expect("a vector takes all");
     }
 }
 

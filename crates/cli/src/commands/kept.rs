@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::ensure;
 use measurement::RecordSet;
+use report::Width;
 use report::export::mqtt::{self, Topics};
 use report::export::{Details, Export, Table};
 use store::{Filter, RunId, Store};
@@ -48,7 +49,7 @@ pub(crate) fn export(flags: &ExportFlags) -> anyhow::Result<ExitCode> {
     }
     let format = flags.format();
     match file {
-        Some(file) => output::write_whole(file, |out| format.write(&all, out))?,
+        Some(file) => output::write_whole(file, |out| format.write(&all, Width::UNKNOWN, out))?,
         None => output::print(&all, format)?,
     }
     Ok(ExitCode::SUCCESS)

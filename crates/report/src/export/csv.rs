@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use measurement::{DirectionOutcome, End, RecordSet, TestRecord};
 
-use super::{Audience, Export};
+use super::{Export, Width};
 use crate::grid::{Column, Grid, Value};
 use crate::{measured, results};
 
@@ -21,11 +21,7 @@ impl Export for Csv {
         "a line for each result, below the names of its columns"
     }
 
-    fn audience(&self) -> Audience {
-        Audience::Programs
-    }
-
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
         let mut grid =
             Grid::new(PLANNED.iter().chain(&measured::COLUMNS).chain([&SENT]).copied().collect());
         for record in &records.records {
@@ -89,7 +85,7 @@ mod tests {
         let text = include_bytes!("../../tests/records/four-rows.json");
         let records = crate::import::record::read(text).expect("records");
         let mut out = Vec::new();
-        Csv.write(&records, &mut out).expect("a vector takes all");
+        Csv.write(&records, Width::UNKNOWN, &mut out).expect("a vector takes all");
         let out = String::from_utf8(out).expect("text");
         let lines: Vec<_> = out.lines().collect();
         assert_eq!(lines.len(), 5, "{out}");

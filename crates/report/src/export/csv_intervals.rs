@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use measurement::{ByteSize, RecordSet};
 
-use super::{Audience, Export};
+use super::{Export, Width};
 use crate::grid::{Column, Grid, Value};
 use crate::results::{self, ResultRow};
 
@@ -21,11 +21,7 @@ impl Export for CsvIntervals {
         "a line for each interval of each result, as CSV"
     }
 
-    fn audience(&self) -> Audience {
-        Audience::Programs
-    }
-
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
         let mut grid = Grid::new(COLUMNS.to_vec());
         for row in results::rows(&records.records) {
             let head = head(&row);
@@ -84,7 +80,7 @@ mod tests {
         let text = include_bytes!("../../tests/records/four-rows.json");
         let records = crate::import::record::read(text).expect("records");
         let mut out = Vec::new();
-        CsvIntervals.write(&records, &mut out).expect("a vector takes all");
+        CsvIntervals.write(&records, Width::UNKNOWN, &mut out).expect("a vector takes all");
         let out = String::from_utf8(out).expect("text");
         let own = records.records.iter().flat_map(|record| &record.intervals);
         let count: usize = own.map(|direction| direction.intervals.len()).sum();

@@ -9,7 +9,7 @@ use measurement::RecordSet;
 use serde_json::{Map, Value, json};
 use time::UtcDateTime;
 
-use super::{Audience, Export};
+use super::{Export, Width};
 use crate::results::{self, ResultRow};
 
 mod series;
@@ -30,15 +30,11 @@ impl Export for Flent {
         "data file of flent (.flent.gz): rates and round trips over time"
     }
 
-    fn audience(&self) -> Audience {
-        Audience::Programs
-    }
-
     fn is_text(&self) -> bool {
         false
     }
 
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
         let rows = results::rows(&records.records);
         let mut gzip = GzEncoder::new(out, Compression::default());
         measurement::json::write(&data_file(&rows), &mut gzip)?;
@@ -117,7 +113,7 @@ mod tests {
     fn written(text: &[u8]) -> Value {
         let records = crate::import::record::read(text).expect("records");
         let mut out = Vec::new();
-        Flent.write(&records, &mut out).expect("a vector takes all");
+        Flent.write(&records, Width::UNKNOWN, &mut out).expect("a vector takes all");
         serde_json::from_reader(GzDecoder::new(&out[..])).expect("JSON")
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use measurement::{RecordSet, RoundTrips};
 use time::UtcDateTime;
 
-use super::{Audience, Export};
+use super::{Export, Width};
 use crate::results::{self, ResultRow};
 
 mod encoding;
@@ -26,11 +26,7 @@ impl Export for HdrLog {
         "HdrHistogram log of the round-trip times, in nanoseconds"
     }
 
-    fn audience(&self) -> Audience {
-        Audience::Programs
-    }
-
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
         let rows = results::rows(&records.records);
         let first = rows.iter().filter_map(since_epoch).min().unwrap_or_default();
         let seconds = first.as_secs_f64();
@@ -86,7 +82,7 @@ mod tests {
         let text = include_bytes!("../../tests/records/latency.json");
         let records = crate::import::record::read(text).expect("records");
         let mut out = Vec::new();
-        HdrLog.write(&records, &mut out).expect("a vector takes all");
+        HdrLog.write(&records, Width::UNKNOWN, &mut out).expect("a vector takes all");
         let out = String::from_utf8(out).expect("text");
         let lines: Vec<_> = out.lines().filter(|line| line.starts_with("Tag=")).collect();
         let rows = results::rows(&records.records);

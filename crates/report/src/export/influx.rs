@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use measurement::RecordSet;
 use time::UtcDateTime;
 
-use super::{Audience, Export};
+use super::{Export, Width};
 use crate::results::{self, ResultRow};
 
 /// Output format `influx`: the measurements `linerate_test` and `linerate_interval`, with times in
@@ -23,11 +23,7 @@ impl Export for Influx {
         "InfluxDB line protocol: a point for each result and interval"
     }
 
-    fn audience(&self) -> Audience {
-        Audience::Programs
-    }
-
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
         for row in results::rows(&records.records) {
             let tags = tags(&row);
             let started = row.started().map(UtcDateTime::unix_timestamp_nanos);
@@ -142,7 +138,7 @@ mod tests {
 
     fn written(records: &RecordSet) -> String {
         let mut out = Vec::new();
-        Influx.write(records, &mut out).expect("a vector takes all");
+        Influx.write(records, Width::UNKNOWN, &mut out).expect("a vector takes all");
         String::from_utf8(out).expect("UTF-8")
     }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use measurement::{RecordSet, json};
 
-use super::{Audience, Export};
+use super::{Export, Width};
 
 /// Output format `json`: one indented JSON object. It is a `TestRecord` if there is one record
 /// and no error, else a `RecordSet` with all of them.
@@ -20,11 +20,7 @@ impl Export for Json {
         "the records, one indented JSON object"
     }
 
-    fn audience(&self) -> Audience {
-        Audience::Programs
-    }
-
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
         match &records.records[..] {
             [record] if records.error.is_none() => json::write_indented(record, out),
             _ => json::write_indented(records, out),

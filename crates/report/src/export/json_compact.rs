@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use measurement::{RecordSet, json};
 
-use super::{Audience, Export};
+use super::{Export, Width};
 
 /// Output format `json-compact`: the object of [`Json`](super::Json) on one line, without spaces.
 #[derive(Clone, Copy, Debug)]
@@ -19,11 +19,7 @@ impl Export for JsonCompact {
         "the same object on one line"
     }
 
-    fn audience(&self) -> Audience {
-        Audience::Programs
-    }
-
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
         match &records.records[..] {
             [record] if records.error.is_none() => json::write(record, out)?,
             _ => json::write_records(records, out)?,

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use measurement::{RecordSet, RunEvent, json};
 
-use super::{Audience, Export};
+use super::{Export, Width};
 
 /// Output format `json-stream`: one JSON object per line, for each event of a run ([`RunEvent`]).
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +21,7 @@ impl Export for JsonStream {
         "an object per line: start, each interval, each row, end"
     }
 
-    fn audience(&self) -> Audience {
-        Audience::Programs
-    }
-
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
         for (row, record) in (0..).zip(&records.records) {
             write_event(&RunEvent::Row { row, record: Cow::Borrowed(record) }, out)?;
         }

@@ -37,16 +37,7 @@ impl Export for Latency {
         Audience::People
     }
 
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-        self.write_within(records, Width::UNKNOWN, out)
-    }
-
-    fn write_within(
-        &self,
-        records: &RecordSet,
-        width: Width,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, width: Width, out: &mut dyn Write) -> io::Result<()> {
         latency::write(records, (self.glyphs, self.remarks), width, out)
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use measurement::{DirectionOutcome, RecordSet, RoundTrips, Stamp};
 use time::UtcDateTime;
 
-use super::{Audience, Export};
+use super::{Export, Width};
 use crate::results::{self, ResultRow};
 
 /// Output format `openmetrics`: success, rate, loss, retransmitted segments, jitter, round trips and
@@ -23,11 +23,7 @@ impl Export for OpenMetrics {
         "OpenMetrics: rate, loss, round trips and stamp of each row"
     }
 
-    fn audience(&self) -> Audience {
-        Audience::Programs
-    }
-
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
         let rows: Vec<_> = results::rows(&records.records).into_iter().map(Row::new).collect();
         if let Some(success) = success(records) {
             writeln!(out, "{RUN_SUCCESS}{success}")?;
@@ -204,7 +200,7 @@ mod tests {
 
     fn written(records: &RecordSet) -> String {
         let mut out = Vec::new();
-        OpenMetrics.write(records, &mut out).expect("a vector takes all");
+        OpenMetrics.write(records, Width::UNKNOWN, &mut out).expect("a vector takes all");
         String::from_utf8(out).expect("UTF-8")
     }
 

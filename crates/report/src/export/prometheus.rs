@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use measurement::RecordSet;
 
-use super::{Audience, Export, OpenMetrics};
+use super::{Export, OpenMetrics, Width};
 
 /// Output format `prometheus`: the samples of [`OpenMetrics`] in the text format of Prometheus,
 /// version 0.0.4.
@@ -21,13 +21,9 @@ impl Export for Prometheus {
         "Prometheus text 0.0.4, for node_exporter's textfile collector"
     }
 
-    fn audience(&self) -> Audience {
-        Audience::Programs
-    }
-
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
         let mut text = Vec::new();
-        OpenMetrics.write(records, &mut text)?;
+        OpenMetrics.write(records, Width::UNKNOWN, &mut text)?;
         out.write_all(from_open_metrics(&String::from_utf8_lossy(&text)).as_bytes())
     }
 }

@@ -25,16 +25,7 @@ impl Export for Table {
         Audience::People
     }
 
-    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
-        self.write_within(records, Width::UNKNOWN, out)
-    }
-
-    fn write_within(
-        &self,
-        records: &RecordSet,
-        width: Width,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn write(&self, records: &RecordSet, width: Width, out: &mut dyn Write) -> io::Result<()> {
         // Round trips have columns of their own.
         if records.records.iter().any(|record| record.plan.exchange.is_some()) {
             return terminal::write(records, width, out);

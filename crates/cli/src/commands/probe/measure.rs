@@ -4,6 +4,7 @@ use campaign::search::Repeat;
 use campaign::{Row, Runner};
 use linux::event::StopSignals;
 use measurement::RecordSet;
+use report::Width;
 use report::export::{Export, OpenMetrics};
 use session::Family;
 use session::client::{ClientOptions, Request};
@@ -57,7 +58,7 @@ fn text(records: &RecordSet, seconds: f64) -> String {
     )
     .into_bytes();
     // A vector takes everything.
-    _ = OpenMetrics.write(records, &mut text);
+    _ = OpenMetrics.write(records, Width::UNKNOWN, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
