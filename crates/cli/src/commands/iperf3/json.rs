@@ -44,15 +44,6 @@ impl JsonReport {
             "intervals": course.intervals,
         }));
     }
-
-    fn summarise(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) {
-        if let Some((name, size)) = self.subject.file() {
-            self.json.file(&name, size);
-        }
-        for interval in self.json.summary(course, peer) {
-            self.print(&event("interval", &interval));
-        }
-    }
 }
 
 /// The object of a run that failed before there was a test.
@@ -129,8 +120,13 @@ impl Report for JsonReport {
         &mut self.subject
     }
 
-    fn conclude_nothing(&mut self, plan: &TestPlan) {
-        self.summarise(&Course::before_the_start(plan), &PeerResults::default());
+    fn summarise(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) {
+        if let Some((name, size)) = self.subject.file() {
+            self.json.file(&name, size);
+        }
+        for interval in self.json.summary(course, peer) {
+            self.print(&event("interval", &interval));
+        }
     }
 
     fn conclude(&mut self, record: &TestRecord) {

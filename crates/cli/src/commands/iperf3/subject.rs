@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
-use measurement::{ByteSize, TestPlan, TestRecord};
+use measurement::{ByteSize, Course, TestPlan, TestRecord};
 use report::iperf3::{self, Contact, PeerResults, Role};
 use session::{Introduction, Observer, ProtocolError, ServerOutput, SessionError};
 
@@ -19,8 +19,12 @@ use crate::flags::Iperf3Flags;
 pub(super) trait Report: Observer {
     /// Its state besides the numbers.
     fn subject(&mut self) -> &mut Subject;
+    /// Reports the result of a course, beside what the peer reported of it.
+    fn summarise(&mut self, course: &Course<'_>, peer: &PeerResults<'_>);
     /// Reports that a client's test ended before it began, because it was told to.
-    fn conclude_nothing(&mut self, plan: &TestPlan);
+    fn conclude_nothing(&mut self, plan: &TestPlan) {
+        self.summarise(&Course::before_the_start(plan), &PeerResults::default());
+    }
     /// Reports the result of a client's test; of one that failed, as iperf3, its intervals alone.
     fn conclude(&mut self, record: &TestRecord);
     /// Reports how the test ended; nothing is reported after it.

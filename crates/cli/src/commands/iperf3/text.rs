@@ -39,14 +39,6 @@ impl TextReport {
         }
     }
 
-    fn summarise(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) {
-        if let Some((name, size)) = self.subject.file() {
-            self.text.file(&name, size);
-        }
-        let summary = self.text.summary(course, peer);
-        self.say(&summary);
-    }
-
     fn print_segment_size(&self, introduction: &Introduction<'_>) {
         let is_udp = introduction.parameters.plan.transport == Transport::Udp;
         let chosen = Some(self.subject.block).filter(|_| is_udp && self.chooses_block);
@@ -115,8 +107,12 @@ impl Report for TextReport {
         &mut self.subject
     }
 
-    fn conclude_nothing(&mut self, plan: &TestPlan) {
-        self.summarise(&Course::before_the_start(plan), &PeerResults::default());
+    fn summarise(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) {
+        if let Some((name, size)) = self.subject.file() {
+            self.text.file(&name, size);
+        }
+        let summary = self.text.summary(course, peer);
+        self.say(&summary);
     }
 
     fn conclude(&mut self, record: &TestRecord) {
