@@ -50,6 +50,7 @@ mod mesh;
 mod mesh_job;
 #[cfg(feature = "full")]
 mod mesh_ssh;
+mod output;
 mod packets;
 #[cfg(feature = "full")]
 pub(crate) mod points;

@@ -9,6 +9,7 @@ mod charset;
 mod commands;
 mod exit;
 mod flags;
+mod form;
 #[cfg(feature = "full")]
 mod history;
 #[cfg(not(feature = "full"))]
@@ -34,6 +35,8 @@ mod terminal;
 mod typed;
 mod whole_file;
 
+#[cfg(feature = "full")]
+use flags::FramesCommand;
 use flags::{Arguments, Command};
 use measurement::RecordSet;
 use measurement::record::RunError;
@@ -71,6 +74,7 @@ fn fail(error: RunError) -> ExitCode {
     code
 }
 
+#[cfg_attr(feature = "full", expect(clippy::too_many_lines, reason = "a line for each command"))]
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     arguments.common.color.apply();
     match arguments.command {
@@ -82,7 +86,9 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         #[cfg(feature = "full")]
         Command::Ladder(flags) => commands::ladder::run(&flags),
         #[cfg(feature = "full")]
-        Command::Frames(command) => commands::packets::frames(command),
+        Command::Frames(FramesCommand::Packets(flags)) => commands::packets::run(&flags),
+        #[cfg(feature = "full")]
+        Command::Frames(FramesCommand::Dut(flags)) => commands::dut::run(&flags),
         Command::Copy(flags) => commands::copy::run(&flags),
         #[cfg(feature = "full")]
         Command::Ab(flags) => commands::ab::run(&flags),

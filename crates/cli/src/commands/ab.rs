@@ -26,7 +26,7 @@ use crate::exit;
 use crate::flags::AbFlags;
 use crate::flags::format::Form;
 use crate::progress::{Detail, Progress};
-use crate::{history, output, terminal};
+use crate::{form, history, output, terminal};
 
 pub(crate) fn run(flags: &AbFlags) -> anyhow::Result<ExitCode> {
     let form = flags.test.output.format.form()?;
@@ -165,11 +165,7 @@ fn finish(
         history::keep(&keeping, &RecordSet::new(record.records.clone()));
     }
     if record.pairs > 0 || form != Form::Text {
-        output::print_table(|out| match form {
-            Form::Text => ab::write(record, terminal::width(), out),
-            Form::Json => json::write_indented(record, out),
-            Form::Compact => json::write(record, out).and_then(|()| writeln!(out)),
-        })?;
+        form::print_as(form, record, |out| ab::write(record, terminal::width(), out))?;
     }
     if let Some(file) = output.output.as_deref().filter(|_| !record.records.is_empty()) {
         output::write_whole(file, |out| json::write_indented(record, out))?;

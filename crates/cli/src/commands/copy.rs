@@ -13,8 +13,7 @@ use measurement::copies::{ChosenBy, CopyRecord, CopySchema, CoreCopies, RoutineC
 use measurement::{TestRecord, json};
 
 use crate::flags::CopyFlags;
-use crate::flags::format::Form;
-use crate::{charset, output, recorded, terminal};
+use crate::{charset, form, output, recorded, terminal};
 
 use kept::Kept;
 
@@ -28,10 +27,8 @@ pub(crate) fn run(flags: &CopyFlags) -> anyhow::Result<ExitCode> {
         None => Vec::new(),
     };
     let record = measure(flags, &tests)?;
-    output::print_table(|out| match form {
-        Form::Text => report::copies::write(&record, terminal::width(), charset::glyphs(), out),
-        Form::Json => json::write_indented(&record, out),
-        Form::Compact => json::write(&record, out).and_then(|()| writeln!(out)),
+    form::print_as(form, &record, |out| {
+        report::copies::write(&record, terminal::width(), charset::glyphs(), out)
     })?;
     if let Some(file) = &flags.output {
         output::write_whole(file, |out| json::write_indented(&record, out))?;

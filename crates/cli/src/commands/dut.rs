@@ -29,10 +29,9 @@ use session::client::{ClientOptions, Request};
 
 use super::packets::{BENCHMARK, cpus, layout, owned, send_with};
 use crate::exit::UsageError;
-use crate::flags::format::Form;
 use crate::flags::{Directions, DutFlags, Engine};
 use crate::moving_line::MovingLine;
-use crate::{exit, output, terminal};
+use crate::{exit, form, output, terminal};
 
 pub(crate) fn run(flags: &DutFlags) -> anyhow::Result<ExitCode> {
     let form = flags.format.form()?;
@@ -60,7 +59,9 @@ pub(crate) fn run(flags: &DutFlags) -> anyhow::Result<ExitCode> {
     };
     let done = measure_all(flags, (&ports, &tasks), &plan, &interrupts, &mut record);
     if !record.rows.is_empty() {
-        print(&record, form, flags.verbose)?;
+        form::print_as(form, &record, |out| {
+            report::dut::write(&record, flags.verbose, terminal::width(), out)
+        })?;
         if let Some(file) = &flags.output {
             output::write_whole(file, |out| json::write_indented(&record, out))?;
         }
@@ -394,14 +395,6 @@ fn deviations(plan: &DutPlan) -> Vec<String> {
             .to_owned(),
         "one search for the longest burst, not 50 repetitions".to_owned(),
     ]
-}
-
-fn print(record: &DutRecord, form: Form, with_trials: bool) -> anyhow::Result<()> {
-    output::print_table(|out| match form {
-        Form::Text => report::dut::write(record, with_trials, terminal::width(), out),
-        Form::Json => json::write_indented(record, out),
-        Form::Compact => json::write(record, out).and_then(|()| writeln!(out)),
-    })
 }
 
 /// For the device to answer.

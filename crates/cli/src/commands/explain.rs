@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{anyhow, ensure};
-use measurement::json::{value, write_indented};
+use measurement::json::value;
 use measurement::record::Source;
 use measurement::{Attribution, Page, Profile, RecordSet, RuleId, TestRecord};
 use report::export::{self, Diagnosis, Export, Latency};
@@ -17,9 +17,9 @@ use crate::exit::{self, UsageError};
 use crate::flags::ExplainFlags;
 use crate::flags::format::Form;
 use crate::history;
-use crate::output;
 use crate::recorded;
 use crate::terminal;
+use crate::{form, output};
 
 pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     let rules = campaign::rules();
@@ -196,10 +196,7 @@ fn table_value(table: &AttributedTable) -> Value {
 }
 
 fn print_value(value: &Value, form: Form) -> anyhow::Result<()> {
-    output::print_table(|out| match form {
-        Form::Compact => measurement::json::write(value, out).and_then(|()| writeln!(out)),
-        Form::Json | Form::Text => write_indented(value, out),
-    })
+    form::print_as(form, value, |_| Ok(()))
 }
 
 /// All of them in one file: programs that read it add up lines that are alike.

@@ -15,16 +15,17 @@ use measurement::{
     Direction, Heading, IntoMap, LadderRecord, Layer, RecordSet, StreamOptions, TestPlan,
     TestRecord, json,
 };
-use report::export::{Csv, Export, Json, JsonCompact, Table};
+use report::export::Csv;
 use report::ladder;
 
 use crate::exit::UsageError;
 use crate::flags::LadderFlags;
+use crate::flags::format::{Form, FormOr};
 use crate::progress::{Detail, Progress};
-use crate::{exit, history, output, terminal};
+use crate::{exit, form, history, output, terminal};
 
 pub(crate) fn run(flags: &LadderFlags) -> anyhow::Result<ExitCode> {
-    let form = Form::of(flags)?;
+    let form = flags.output.format.form_or(&Csv, "a ladder: choose table, json or csv")?;
     let rows = rows(flags)?;
     if let Some(file) = &flags.output.output {
         output::check_writable(file)?;
@@ -43,33 +44,6 @@ pub(crate) fn run(flags: &LadderFlags) -> anyhow::Result<ExitCode> {
     finish(flags, form, &first, &results, frames)
 }
 
-/// In what form a ladder is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Text,
-    Csv,
-    Json,
-    Compact,
-}
-
-impl Form {
-    fn of(flags: &LadderFlags) -> Result<Self, UsageError> {
-        let Some(format) = flags.output.format.chosen() else { return Ok(Self::Text) };
-        let name = format.name();
-        match name {
-            _ if name == Table.name() => Ok(Self::Text),
-            _ if name == Csv.name() => Ok(Self::Csv),
-            _ if name == Json.name() => Ok(Self::Json),
-            _ if name == JsonCompact.name() => Ok(Self::Compact),
-            _ => {
-                let text =
-                    format!("--format {name} cannot show a ladder: choose table, json or csv");
-                Err(UsageError(text))
-            }
-        }
-    }
-}
-
 fn rows(flags: &LadderFlags) -> Result<Vec<Row>, UsageError> {
     let ladder = Ladder {
         direction: if flags.receive { Direction::Receive } else { Direction::Send },
@@ -84,7 +58,7 @@ fn rows(flags: &LadderFlags) -> Result<Vec<Row>, UsageError> {
 /// Prints the record, and returns the exit code.
 fn finish(
     flags: &LadderFlags,
-    form: Form,
+    form: FormOr,
     plan: &TestPlan,
     results: &Results,
     frames: Result<PacketsRecord, String>,
@@ -93,7 +67,7 @@ fn finish(
     if let Some(keeping) = flags.store.keeping("ladder") {
         history::keep(&keeping, &RecordSet::new(results.records.records.clone()));
     }
-    if !record.rungs.is_empty() || matches!(form, Form::Json | Form::Compact) {
+    if !record.rungs.is_empty() || matches!(form, FormOr::Form(Form::Json | Form::Compact)) {
         print(&record, form)?;
     }
     if let Some(file) = flags.output.output.as_deref().filter(|_| !record.rungs.is_empty()) {
@@ -132,16 +106,13 @@ fn record(
     }
 }
 
-fn print(record: &LadderRecord, form: Form) -> anyhow::Result<()> {
-    output::print_table(|out| match form {
-        Form::Text => ladder::write(record, terminal::width(), out),
-        Form::Csv => ladder::grid(record).write_csv(out),
-        Form::Json => json::write_indented(record, out),
-        Form::Compact => {
-            json::write(record, out)?;
-            writeln!(out)
+fn print(record: &LadderRecord, form: FormOr) -> anyhow::Result<()> {
+    match form {
+        FormOr::Other => output::print_table(|out| ladder::grid(record).write_csv(out)),
+        FormOr::Form(form) => {
+            form::print_as(form, record, |out| ladder::write(record, terminal::width(), out))
         }
-    })
+    }
 }
 
 const PROBE_EVERY: Duration = Duration::from_millis(10);

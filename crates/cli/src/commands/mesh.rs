@@ -19,15 +19,16 @@ use campaign::mesh::{
 use linux::event::StopSignals;
 use measurement::record::RunError;
 use measurement::units::counted;
-use measurement::{BitRate, IntoMap, MeshPair, MeshRecord, json};
-use report::export::{Csv, Export, Json, JsonCompact, Table};
+use measurement::{BitRate, IntoMap, MeshPair, MeshRecord};
+use report::export::Csv;
 use report::mesh;
 use session::SessionError;
 
 use crate::exit::UsageError;
 use crate::flags::MeshFlags;
+use crate::flags::format::FormOr;
 use crate::moving_line::MovingLine;
-use crate::{exit, output, terminal};
+use crate::{exit, form, output, terminal};
 
 use store::Store;
 
@@ -51,7 +52,7 @@ fn coordinate(
     hosts: &[MeshHost],
     channels: impl FnOnce(&StopSignals) -> Vec<std::io::Result<Channel>>,
 ) -> anyhow::Result<ExitCode> {
-    let form = Form::of(flags)?;
+    let form = flags.output.format.form_or(&Csv, "a mesh: choose table, json or csv")?;
     refuse_same_file(flags)?;
     let topology = flags.topology.as_deref().map(|file| topology(file, hosts)).transpose()?;
     let store = flags.output.output.as_deref();
@@ -123,30 +124,6 @@ fn channels(
     hosts.iter().map(|host| Channel::start(&mut engine.command(host, &words))).collect()
 }
 
-/// In what form a mesh is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Text,
-    Csv,
-    Json,
-    Compact,
-}
-
-impl Form {
-    fn of(flags: &MeshFlags) -> Result<Self, UsageError> {
-        let Some(format) = flags.output.format.chosen() else { return Ok(Self::Text) };
-        match format.name() {
-            name if name == Table.name() => Ok(Self::Text),
-            name if name == Csv.name() => Ok(Self::Csv),
-            name if name == Json.name() => Ok(Self::Json),
-            name if name == JsonCompact.name() => Ok(Self::Compact),
-            name => Err(UsageError(format!(
-                "--format {name} cannot show a mesh: choose table, json or csv"
-            ))),
-        }
-    }
-}
-
 /// Shows how far a mesh is, and stores its pairs.
 struct Progress {
     line: MovingLine,
@@ -203,7 +180,7 @@ impl Observer for Progress {
 /// Prints the record, and returns the exit code.
 fn finish(
     flags: &MeshFlags,
-    form: Form,
+    form: FormOr,
     hosts: &[MeshHost],
     topology: Option<&Topology>,
     ended: &Ended,
@@ -211,15 +188,12 @@ fn finish(
     let error = ended.was_interrupted.then(|| interrupted(ended));
     let tags = flags.output.tag.iter().cloned().into_map();
     let record = campaign::mesh::record(hosts, topology, ended, tags, error);
-    output::print_table(|out| match form {
-        Form::Text => mesh::write(&record, terminal::width(), out),
-        Form::Csv => mesh::grid(&record).write_csv(out),
-        Form::Json => json::write_indented(&record, out),
-        Form::Compact => {
-            json::write(&record, out)?;
-            writeln!(out)
+    match form {
+        FormOr::Other => output::print_table(|out| mesh::grid(&record).write_csv(out))?,
+        FormOr::Form(form) => {
+            form::print_as(form, &record, |out| mesh::write(&record, terminal::width(), out))?;
         }
-    })?;
+    }
     if let Some(file) = &flags.output.html {
         output::write_whole(file, |out| mesh::write_page(&record, out))?;
     }

@@ -12,26 +12,17 @@ use linux::event::StopSignals;
 use linux::netlink::RouteSocket;
 use linux::xdp::FrameTag;
 use measurement::json;
-use measurement::packets::PacketsRecord;
 use packets::{
     Addressing, FrameLayout, FrameSizes, LiveCounts, MacAddress, Port, ReceiveWith, SendWith,
     Setup, TrialPlan, resolve,
 };
 
 use crate::exit::UsageError;
-use crate::flags::format::Form;
-use crate::flags::{Engine, FramesCommand, FramesFlags, LinkFlags};
+use crate::flags::{Engine, FramesFlags, LinkFlags};
 use crate::moving_line::MovingLine;
-use crate::{exit, output, terminal};
+use crate::{exit, form, output, terminal};
 
-pub(crate) fn frames(command: FramesCommand) -> anyhow::Result<ExitCode> {
-    match command {
-        FramesCommand::Packets(flags) => run(&flags),
-        FramesCommand::Dut(flags) => super::dut::run(&flags),
-    }
-}
-
-fn run(flags: &FramesFlags) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(flags: &FramesFlags) -> anyhow::Result<ExitCode> {
     let form = flags.format.form()?;
     if flags.link.engine == Engine::XdpLive && flags.pps.is_some() {
         let text = "xdp-live sends as fast as it can: leave --pps out, or choose another --engine";
@@ -49,7 +40,7 @@ fn run(flags: &FramesFlags) -> anyhow::Result<ExitCode> {
     let record = watched(flags.quiet, &interrupts, &stop, |live| {
         packets::record(&setup, &layout, &plan, live, &stop)
     })?;
-    print(&record, form)?;
+    form::print_as(form, &record, |out| report::packets::write(&record, terminal::width(), out))?;
     if let Some(file) = &flags.output {
         output::write_whole(file, |out| json::write_indented(&record, out))?;
     }
@@ -223,14 +214,6 @@ pub(super) fn watched<T: Send, E: Send>(
     });
     line.clear();
     done.unwrap_or_else(|cause| std::panic::resume_unwind(cause))
-}
-
-fn print(record: &PacketsRecord, form: Form) -> anyhow::Result<()> {
-    output::print_table(|out| match form {
-        Form::Text => report::packets::write(record, terminal::width(), out),
-        Form::Json => json::write_indented(record, out),
-        Form::Compact => json::write(record, out).and_then(|()| writeln!(out)),
-    })
 }
 
 /// Addresses for benchmarks of network devices (RFC 2544, appendix C.2.2; RFC 6890).

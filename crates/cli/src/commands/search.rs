@@ -1,5 +1,6 @@
 //! `linerate search`.
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,16 +14,17 @@ use measurement::{
     BitRate, ByteSize, Direction, IntoMap, RecordSet, SearchEvent, SearchGoal, SearchRecord,
     StreamOptions, TestPlan, Transport, json,
 };
-use report::export::{Export, Json, JsonCompact, JsonStream, Table};
+use report::export::JsonStream;
 use report::search::Curve;
 
 use crate::exit::UsageError;
 use crate::flags::SearchFlags;
+use crate::flags::format::{Form, FormOr};
 use crate::moving_line::MovingLine;
-use crate::{exit, history, output, terminal};
+use crate::{exit, form, history, output, terminal};
 
 pub(crate) fn run(flags: &SearchFlags) -> anyhow::Result<ExitCode> {
-    let format = Form::of(flags)?;
+    let format = flags.output.format.form_or(&JsonStream, "a search: choose table or json")?;
     let plan = plan(flags)?;
     let goals = goals(flags);
     if let Some(file) = &flags.output.output {
@@ -37,33 +39,6 @@ pub(crate) fn run(flags: &SearchFlags) -> anyhow::Result<ExitCode> {
     let results = runner.search(&mut shown);
     shown.line.clear();
     finish(flags, format, &shown.search, &results)
-}
-
-/// In what form the search is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Text,
-    Json,
-    Compact,
-    /// An object a line, while it runs.
-    Lines,
-}
-
-impl Form {
-    fn of(flags: &SearchFlags) -> Result<Self, UsageError> {
-        let Some(format) = flags.output.format.chosen() else { return Ok(Self::Text) };
-        let name = format.name();
-        match name {
-            _ if name == Table.name() => Ok(Self::Text),
-            _ if name == Json.name() => Ok(Self::Json),
-            _ if name == JsonCompact.name() => Ok(Self::Compact),
-            _ if name == JsonStream.name() => Ok(Self::Lines),
-            _ => {
-                let text = format!("--format {name} cannot show a search: choose table or json");
-                Err(UsageError(text))
-            }
-        }
-    }
 }
 
 fn plan(flags: &SearchFlags) -> Result<TestPlan, UsageError> {
@@ -115,17 +90,17 @@ fn limits(flags: &SearchFlags) -> SearchLimits {
 struct Shown {
     search: Throughput,
     line: MovingLine,
-    form: Form,
+    form: FormOr,
     is_verbose: bool,
     budget: Duration,
     printed: usize,
 }
 
 impl Shown {
-    fn new(search: Throughput, form: Form, flags: &SearchFlags) -> Self {
+    fn new(search: Throughput, form: FormOr, flags: &SearchFlags) -> Self {
         let line = MovingLine::new(flags.output.quiet);
         line.show("  search: connecting".to_owned());
-        let (is_verbose, budget) = (flags.output.verbose, flags.goals.budget);
+        let (is_verbose, budget) = (flags.verbose, flags.goals.budget);
         Self { search, line, form, is_verbose, budget, printed: 0 }
     }
 
@@ -133,7 +108,7 @@ impl Shown {
     fn print_trials(&mut self) {
         let trials = self.search.trials();
         for (number, trial) in trials.iter().enumerate().skip(self.printed) {
-            if self.form == Form::Lines {
+            if self.form == FormOr::Other {
                 let number = u32::try_from(number).unwrap_or(u32::MAX);
                 print_line(&SearchEvent::Trial { number, trial: *trial });
             } else if self.is_verbose {
@@ -172,7 +147,7 @@ impl Search for Shown {
 /// Prints the record, and returns the exit code.
 fn finish(
     flags: &SearchFlags,
-    form: Form,
+    form: FormOr,
     search: &Throughput,
     results: &Results,
 ) -> anyhow::Result<ExitCode> {
@@ -184,8 +159,8 @@ fn finish(
     if let Some((evidence, keeping)) = kept {
         history::keep(&keeping, &RecordSet::new(vec![evidence.clone()]));
     }
-    if form != Form::Text || !record.trials.is_empty() {
-        print(&record, form, flags.output.verbose)?;
+    if form != FormOr::Form(Form::Text) || !record.trials.is_empty() {
+        print(&record, form, flags.verbose)?;
     }
     if let Some(file) = flags.output.output.as_deref().filter(|_| !record.trials.is_empty()) {
         output::write_whole(file, |out| json::write_indented(&record, out))?;
@@ -206,35 +181,22 @@ fn error(search: &Throughput, results: &Results) -> Option<RunError> {
     error.or_else(|| search.is_broken().then(told))
 }
 
-fn print(record: &SearchRecord, form: Form, is_verbose: bool) -> anyhow::Result<()> {
-    match form {
-        Form::Text => {
-            let curve = if is_verbose { Curve::Trials } else { Curve::Short };
-            let width = terminal::width();
-            output::print_table(|out| report::search::write(record, curve, width, out))
-        }
-        Form::Json => output::print_table(|out| json::write_indented(record, out)),
-        Form::Compact => output::print_table(|out| {
-            json::write(record, out)?;
-            writeln!(out)
-        }),
-        Form::Lines => {
-            print_line(&SearchEvent::End { search: std::borrow::Cow::Borrowed(record) });
-            Ok(())
-        }
-    }
+fn print(record: &SearchRecord, form: FormOr, is_verbose: bool) -> anyhow::Result<()> {
+    let FormOr::Form(form) = form else {
+        print_line(&SearchEvent::End { search: std::borrow::Cow::Borrowed(record) });
+        return Ok(());
+    };
+    let curve = if is_verbose { Curve::Trials } else { Curve::Short };
+    let text = |out: &mut dyn Write| report::search::write(record, curve, terminal::width(), out);
+    form::print_as(form, record, text)
 }
 
 fn print_line(event: &SearchEvent<'_>) {
     // A reader that closed the pipe has read enough.
-    _ = output::print_table(|out| {
-        json::write(event, out)?;
-        writeln!(out)
-    });
+    _ = form::print_as(Form::Compact, event, |_| Ok(()));
 }
 
 fn say(line: &str) {
-    use std::io::Write;
     // Progress that cannot be shown is no reason to stop measuring.
     _ = writeln!(anstream::stderr(), "  {line}");
 }

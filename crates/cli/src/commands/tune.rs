@@ -37,7 +37,7 @@ use crate::flags::TuneFlags;
 use crate::flags::format::Form;
 use crate::one_row::one_row;
 use crate::progress::Progress;
-use crate::{history, output, terminal};
+use crate::{form, history, output, terminal};
 
 pub(in crate::commands) use host_tuner::HostTuner;
 pub(in crate::commands) use script::text as script_text;
@@ -225,11 +225,12 @@ fn finish(
         history::keep(&keeping, &RecordSet::new(record.records.clone()));
     }
     if !record.records.is_empty() || form != Form::Text {
-        output::print_table(|out| match form {
-            Form::Text if flags.dry_run => write_scripts(flags, record, out),
-            Form::Text => tune::write(record, terminal::width(), out),
-            Form::Json => json::write_indented(record, out),
-            Form::Compact => json::write(record, out).and_then(|()| writeln!(out)),
+        form::print_as(form, record, |out| {
+            if flags.dry_run {
+                write_scripts(flags, record, out)
+            } else {
+                tune::write(record, terminal::width(), out)
+            }
         })?;
     }
     if let Some(file) = output.output.as_deref().filter(|_| !record.records.is_empty()) {

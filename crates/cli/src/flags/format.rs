@@ -27,6 +27,15 @@ pub(crate) enum Form {
     Compact,
 }
 
+/// A [`Form`], or the one other format that can show something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FormOr {
+    /// One of the forms that everything has.
+    Form(Form),
+    /// The other format.
+    Other,
+}
+
 impl FormatFlags {
     /// The format that was chosen, or the usual one.
     pub(crate) fn or(&self, usual: &'static dyn Export) -> &'static dyn Export {
@@ -36,6 +45,21 @@ impl FormatFlags {
     /// The format that was chosen; none: the command's own.
     pub(crate) fn chosen(&self) -> Option<&'static dyn Export> {
         self.name.as_deref().and_then(export::by_name)
+    }
+
+    /// The form of something that is no record of a test, and that `other` can show too. `choice`
+    /// names it and its formats.
+    ///
+    /// # Errors
+    /// Another format was chosen.
+    pub(crate) fn form_or(&self, other: &dyn Export, choice: &str) -> Result<FormOr, UsageError> {
+        match self.chosen().map_or(Table.name(), Export::name) {
+            name if name == Table.name() => Ok(FormOr::Form(Form::Text)),
+            name if name == Json.name() => Ok(FormOr::Form(Form::Json)),
+            name if name == JsonCompact.name() => Ok(FormOr::Form(Form::Compact)),
+            name if name == other.name() => Ok(FormOr::Other),
+            name => Err(UsageError(format!("--format {name} cannot show {choice}"))),
+        }
     }
 
     /// The form of something that is no record of a test, and that not every format can show.

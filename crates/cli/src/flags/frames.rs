@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use measurement::units::parse_duration;
 use packets::{FrameSizes, MacAddress};
 
 use super::format::FormatFlags;
+use super::values::parse_time_within;
 
 /// Sends frames below the sockets, by AF_XDP or AF_PACKET, and counts what arrives: how many packets
 /// a link, a driver or a forwarder carries in a second.
@@ -144,9 +144,7 @@ fn parse_pps(text: &str) -> Result<f64, String> {
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {
-    let span = parse_duration(text).map_err(|error| error.to_string())?;
-    let range = Duration::from_millis(10)..=Duration::from_secs(86_400);
-    range.contains(&span).then_some(span).ok_or_else(|| "choose between 10ms and 24h".to_owned())
+    parse_time_within(text, Duration::from_millis(10), Duration::from_secs(86_400), "10ms and 24h")
 }
 
 fn parse_cpus(text: &str) -> Result<(usize, usize), String> {

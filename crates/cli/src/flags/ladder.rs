@@ -1,18 +1,16 @@
 //! Flags of `ladder`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{ArgMatches, Args};
-use measurement::units::parse_duration;
 
 use super::cpus::{CpuList, usable_cpus};
-use super::format::FormatFlags;
+use super::output::OutputFlags;
 use super::packets::PacketFlags;
 use super::server::ServerFlags;
 use super::store::StoreFlags;
-use super::values::{parse_streams, parse_tag};
+use super::values::{parse_streams, parse_time_within};
 
 /// Measures layer by layer what a path gives: the link by its own word, frames, UDP, TCP, an application;
 /// and says what is lost from each to the next, and why.
@@ -39,26 +37,9 @@ pub(crate) struct LadderFlags {
     #[command(flatten)]
     pub(crate) packets: PacketFlags,
     #[command(flatten)]
-    pub(crate) output: LadderOutputFlags,
+    pub(crate) output: OutputFlags,
     #[command(flatten)]
     pub(crate) store: StoreFlags,
-}
-
-/// Output.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct LadderOutputFlags {
-    #[command(flatten)]
-    pub(crate) format: FormatFlags,
-    /// Write the record as JSON to a file too
-    #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Label for the record; may be given several times
-    #[arg(long, env = "LINERATE_TAG", value_name = "KEY=VALUE", value_parser = parse_tag)]
-    pub(crate) tag: Vec<(String, String)>,
-    /// No progress
-    #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
-    pub(crate) quiet: bool,
 }
 
 impl LadderFlags {
@@ -69,10 +50,9 @@ impl LadderFlags {
     }
 }
 
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let span = parse_duration(text).map_err(|error| error.to_string())?;
-    let range = Duration::from_millis(500)..=Duration::from_secs(3600);
-    if range.contains(&span) { Ok(span) } else { Err("choose between 500ms and 1h".to_owned()) }
+/// The time of each of several tests.
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+    parse_time_within(text, Duration::from_millis(500), Duration::from_secs(3600), "500ms and 1h")
 }
 
 const EXAMPLES: &str = "\

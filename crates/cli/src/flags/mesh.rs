@@ -7,9 +7,9 @@ use campaign::mesh::Via;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use measurement::BitRate;
-use measurement::units::parse_duration;
 
 use super::format::FormatFlags;
+use super::ladder::parse_time;
 use super::mesh_job::MeshJobFlags;
 use super::mesh_ssh::MeshSshFlags;
 use super::values::{parse_streams, parse_tag};
@@ -77,12 +77,6 @@ pub(crate) struct MeshOutputFlags {
     /// No progress
     #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
-}
-
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let span = parse_duration(text).map_err(|error| error.to_string())?;
-    let range = Duration::from_millis(500)..=Duration::from_secs(3600);
-    if range.contains(&span) { Ok(span) } else { Err("choose between 500ms and 1h".to_owned()) }
 }
 
 const EXAMPLES: &str = "\

@@ -1,6 +1,5 @@
 //! Flags of `search`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
@@ -9,17 +8,17 @@ use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize};
 
 use super::cpus::{CpuList, usable_cpus};
-use super::format::FormatFlags;
+use super::output::OutputFlags;
 use super::packets::PacketFlags;
 use super::requirements::parse_percentage;
 use super::server::ServerFlags;
 use super::store::StoreFlags;
-use super::values::{parse_streams, parse_tag};
+use super::values::{parse_streams, parse_time_within};
 
 /// Finds the highest load that a path carries without loss, and with a little: several goals at
 /// once, by short trials that grow near the knee (RFC 9971, MLRsearch).
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("quiet", |quiet| quiet.help(QUIET)))]
 pub(crate) struct SearchFlags {
     #[command(flatten)]
     pub(crate) server: ServerFlags,
@@ -30,7 +29,10 @@ pub(crate) struct SearchFlags {
     #[command(flatten)]
     pub(crate) packets: PacketFlags,
     #[command(flatten)]
-    pub(crate) output: SearchOutputFlags,
+    pub(crate) output: OutputFlags,
+    /// Show every trial, and in what the search deviates from RFC 2544
+    #[arg(short, long, env = "LINERATE_VERBOSE", help_heading = "Output", value_parser = BoolishValueParser::new())]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) store: StoreFlags,
 }
@@ -89,26 +91,6 @@ pub(crate) struct LoadFlags {
     pub(crate) cpus: Option<CpuList>,
 }
 
-/// Output.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct SearchOutputFlags {
-    #[command(flatten)]
-    pub(crate) format: FormatFlags,
-    /// Write the record as JSON to a file too
-    #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Label for the record; may be given several times
-    #[arg(long, env = "LINERATE_TAG", value_name = "KEY=VALUE", value_parser = parse_tag)]
-    pub(crate) tag: Vec<(String, String)>,
-    /// No progress; not together with --verbose
-    #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
-    pub(crate) quiet: bool,
-    /// Show every trial, and in what the search deviates from RFC 2544
-    #[arg(short, long, env = "LINERATE_VERBOSE", value_parser = BoolishValueParser::new())]
-    pub(crate) verbose: bool,
-}
-
 impl SearchFlags {
     /// Of two ports the one that was typed counts.
     pub(super) fn settle(mut self, matches: &ArgMatches) -> Result<Self, String> {
@@ -135,20 +117,16 @@ fn parse_exceed(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn parse_trial(text: &str) -> Result<Duration, String> {
-    within(text, Duration::from_millis(50), Duration::from_secs(60), "choose between 50ms and 60s")
+    parse_time_within(text, Duration::from_millis(50), Duration::from_secs(60), "50ms and 60s")
 }
 
 pub(super) fn parse_budget(text: &str) -> Result<Duration, String> {
-    within(text, Duration::from_secs(1), Duration::from_secs(3600), "choose between 1s and 1h")
-}
-
-fn within(text: &str, least: Duration, most: Duration, hint: &str) -> Result<Duration, String> {
-    let span = parse_duration(text).map_err(|error| error.to_string())?;
-    if (least..=most).contains(&span) { Ok(span) } else { Err(hint.to_owned()) }
+    parse_time_within(text, Duration::from_secs(1), Duration::from_secs(3600), "1s and 1h")
 }
 
 const MOST_LOSS: f64 = 0.5;
 const MOST_EXCEEDED: f64 = 0.9;
+const QUIET: &str = "No progress; not together with --verbose";
 
 const EXAMPLES: &str = "\
 Examples:

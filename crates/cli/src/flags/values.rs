@@ -17,16 +17,24 @@ pub(super) fn parse_streams(text: &str) -> Result<u32, String> {
 
 /// A time between two requests.
 pub(super) fn parse_pause(text: &str) -> Result<Duration, String> {
-    let span = parse_duration(text).map_err(|error| error.to_string())?;
-    let range = Duration::from_micros(100)..=Duration::from_secs(5);
-    if range.contains(&span) { Ok(span) } else { Err("choose between 100us and 5s".to_owned()) }
+    parse_time_within(text, Duration::from_micros(100), Duration::from_secs(5), "100us and 5s")
 }
 
 /// A time between two probes, which are to disturb nothing, and of which some are needed.
 pub(super) fn parse_pause_of_probes(text: &str) -> Result<Duration, String> {
+    parse_time_within(text, Duration::from_millis(1), Duration::from_secs(1), "1ms and 1s")
+}
+
+/// A time between `least` and `most`, for which `limits` are the words.
+pub(super) fn parse_time_within(
+    text: &str,
+    least: Duration,
+    most: Duration,
+    limits: &str,
+) -> Result<Duration, String> {
     let span = parse_duration(text).map_err(|error| error.to_string())?;
-    let range = Duration::from_millis(1)..=Duration::from_secs(1);
-    if range.contains(&span) { Ok(span) } else { Err("choose between 1ms and 1s".to_owned()) }
+    let is_within = (least..=most).contains(&span);
+    is_within.then_some(span).ok_or_else(|| format!("choose between {limits}"))
 }
 
 /// A number of pairs of tests.
