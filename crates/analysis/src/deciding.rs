@@ -12,7 +12,7 @@ use measurement::{BitRate, End, IntoMap, RuleId, StreamOptions, TestPlan, TestRe
 
 use crate::bottleneck::{self, deciding::ANOTHER_HOST};
 use crate::rows::small_packets_pass::nothing_arrived;
-use crate::rows::{Row, rows};
+use crate::rows::{DirectionRow, rows};
 
 mod command;
 mod congestion_control;
@@ -32,7 +32,7 @@ pub struct Deciding {
 }
 
 /// The measurement that a row of a run calls for; none: it would not decide, or the run has it.
-type Question = fn(&Row<'_>, &[Row<'_>]) -> Option<Deciding>;
+type Question = fn(&DirectionRow<'_>, &[DirectionRow<'_>]) -> Option<Deciding>;
 
 /// The kinds of questions, the most telling first.
 const QUESTIONS: &[Question] = &[
@@ -75,7 +75,7 @@ fn in_words(records: &[TestRecord]) -> BTreeMap<usize, String> {
     told.filter_map(|row| Some((row.record, sentence(row, &of_row(row, &rows)?)))).into_map()
 }
 
-fn sentence(row: &Row<'_>, decides: &Deciding) -> String {
+fn sentence(row: &DirectionRow<'_>, decides: &Deciding) -> String {
     let command = command::of_plan(row.test, &decides.plan);
     let sentence = format!("{} {command}", decides.question);
     match row.would_decide() {
@@ -84,21 +84,21 @@ fn sentence(row: &Row<'_>, decides: &Deciding) -> String {
     }
 }
 
-fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Deciding> {
+fn of_row(row: &DirectionRow<'_>, rows: &[DirectionRow<'_>]) -> Option<Deciding> {
     let is_new = |one: &Deciding| rows.iter().all(|row| *row.plan != one.plan);
     let mut asked = QUESTIONS.iter().filter_map(|question| question(row, rows));
     asked.find(is_new).filter(|_| is_open(row))
 }
 
 /// Whether a row has two explanations. A further measurement raises no questions of its own.
-fn is_open(row: &Row<'_>) -> bool {
+fn is_open(row: &DirectionRow<'_>) -> bool {
     let is_ambiguous = row.headline().is_some_and(|one| AMBIGUOUS.contains(&one.rule));
     let is_bulk = row.test.question.is_none() && row.plan.exchange.is_none();
     is_bulk && (is_ambiguous || row.is_undecided() || nothing_arrived(row))
 }
 
 /// The plan of a row with a change, for a short time in its direction alone.
-fn again(row: &Row<'_>, change: impl FnOnce(&mut PlanDraft)) -> Option<TestPlan> {
+fn again(row: &DirectionRow<'_>, change: impl FnOnce(&mut PlanDraft)) -> Option<TestPlan> {
     let mut draft = PlanDraft::from(row.plan.clone());
     (draft.direction, draft.omit) = (row.direction(), Duration::ZERO);
     draft.end = End::Time(duration(row));
@@ -107,7 +107,7 @@ fn again(row: &Row<'_>, change: impl FnOnce(&mut PlanDraft)) -> Option<TestPlan>
 }
 
 /// One stream of UDP in the direction of a row, at a rate in bits per second.
-fn paced(row: &Row<'_>, bits_per_second: f64) -> Option<TestPlan> {
+fn paced(row: &DirectionRow<'_>, bits_per_second: f64) -> Option<TestPlan> {
     let rate = Some(rounded(bits_per_second));
     let StreamOptions { type_of_service, hop_limit, .. } = row.plan.options;
     again(row, |draft| {
@@ -117,7 +117,7 @@ fn paced(row: &Row<'_>, bits_per_second: f64) -> Option<TestPlan> {
     })
 }
 
-fn duration(row: &Row<'_>) -> Duration {
+fn duration(row: &DirectionRow<'_>) -> Duration {
     match row.plan.end {
         End::Time(time) => time.min(LONGEST),
         End::Bytes(_) | End::Blocks(_) | End::Open => LONGEST,

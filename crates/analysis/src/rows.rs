@@ -21,10 +21,10 @@ mod slower_without_loss;
 pub(crate) mod small_packets_pass;
 mod streams_add_up;
 
-pub(crate) use row::{Row, rows, way};
+pub(crate) use row::{DirectionRow, rows, way};
 
 /// One pattern: what it shows of each of the records that it speaks of.
-type Pattern = fn(&[Row<'_>]) -> BTreeMap<usize, Shown>;
+type Pattern = fn(&[DirectionRow<'_>]) -> BTreeMap<usize, Shown>;
 
 /// What a pattern shows of a record.
 enum Shown {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use measurement::plan::{PlanDraft, PlanError};
 use measurement::{ByteSize, Direction, End, EngineName, Layer, StreamOptions, Transport};
 
-use crate::search::Row;
+use crate::search::PlannedRow;
 
 /// What all tests of a ladder have in common.
 #[derive(Clone, Debug)]
@@ -28,11 +28,11 @@ impl Ladder {
     ///
     /// # Errors
     /// Time, streams or options are out of limits.
-    pub fn rows(&self) -> Result<Vec<Row>, PlanError> {
+    pub fn rows(&self) -> Result<Vec<PlannedRow>, PlanError> {
         Layer::MEASURED.into_iter().map(|layer| self.row(layer)).collect()
     }
 
-    fn row(&self, layer: Layer) -> Result<Row, PlanError> {
+    fn row(&self, layer: Layer) -> Result<PlannedRow, PlanError> {
         let is_udp = matches!(layer, Layer::UdpBatched | Layer::UdpSingle);
         let transport = if is_udp { Transport::Udp } else { Transport::Tcp };
         let draft = PlanDraft {
@@ -41,9 +41,9 @@ impl Ladder {
             options: self.options_of(layer),
             ..PlanDraft::new(transport, self.direction)
         };
-        let row = Row::of_plan(draft.check()?).at_the_rate_without_loss();
+        let row = PlannedRow::of_plan(draft.check()?).at_the_rate_without_loss();
         let probe_every = (layer == Layer::TcpStream).then_some(self.probe_every);
-        Ok(Row { probe_every, ..row })
+        Ok(PlannedRow { probe_every, ..row })
     }
 
     fn options_of(&self, layer: Layer) -> StreamOptions {

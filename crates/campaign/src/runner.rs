@@ -12,7 +12,7 @@ use session::client::{Request, Watching};
 
 use crate::delegate::Delegate;
 use crate::event::{Event, Forward, Monitor};
-use crate::search::{self, Next, Purpose, Row, RowRate, Search, Server, Task, Trial};
+use crate::search::{self, Next, PlannedRow, Purpose, RowRate, Search, Server, Task, Trial};
 use crate::tuner::{Joined, Tuner};
 
 mod companion;
@@ -112,7 +112,7 @@ impl<'a> Runner<'a> {
 
     /// Makes the settings of a row, in place of those that the last call made. After an error none
     /// is in effect on any host.
-    pub(crate) fn set(&mut self, row: &Row) -> Result<(), SessionError> {
+    pub(crate) fn set(&mut self, row: &PlannedRow) -> Result<(), SessionError> {
         let made = self.set_here(&row.settings).and_then(|()| self.set_elsewhere(&row.elsewhere));
         if made.is_err() {
             self.undo_all();
@@ -162,7 +162,7 @@ impl<'a> Runner<'a> {
         result
     }
 
-    fn request_of(&self, row: &Row) -> Request {
+    fn request_of(&self, row: &PlannedRow) -> Request {
         let mut request = Request { plan: row.plan.clone(), ..self.request.clone() };
         if let Some(cpus) = &row.cpus {
             request.cpus.clone_from(cpus);
@@ -267,7 +267,7 @@ enum Means<'m> {
 
 impl<'m> Means<'m> {
     fn of(
-        row: &'m Row,
+        row: &'m PlannedRow,
         monitor: &'m mut dyn Monitor,
         delegate: Option<&'m mut (dyn Delegate + '_)>,
     ) -> Result<Self, SessionError> {

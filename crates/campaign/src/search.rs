@@ -62,7 +62,7 @@ pub enum Next {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// Plan of the test, and what is measured beside it.
-    pub row: Row,
+    pub row: PlannedRow,
     /// Whether the test gives a result or is a trial.
     pub purpose: Purpose,
 }
@@ -70,7 +70,7 @@ pub struct Task {
 /// Plan of a test, and whether the round-trip time is probed beside it. A search runs a row once or
 /// several times.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct PlannedRow {
     /// Plan of the test.
     pub plan: TestPlan,
     /// Where its rate comes from.
@@ -150,7 +150,7 @@ pub struct Trial {
     pub took: Duration,
 }
 
-impl Row {
+impl PlannedRow {
     /// A row with this plan, without a probe of the round-trip time.
     pub const fn of_plan(plan: TestPlan) -> Self {
         Self {

@@ -19,13 +19,13 @@ use session::SessionError;
 use self::candidate::Candidate;
 use self::test_runner::TestRunner;
 use crate::runner::{Results, Runner};
-use crate::search::{Alternate, Repeat, Row};
+use crate::search::{Alternate, PlannedRow, Repeat};
 
 /// A tuning of this host for one row.
 #[derive(Clone, Debug)]
 pub struct Tune {
     /// The row before any change.
-    pub row: Row,
+    pub row: PlannedRow,
     /// The metric that is to become better.
     pub goal: Metric,
     /// When a comparison ends.
@@ -116,7 +116,7 @@ impl Tune {
         let settled = if helps && ended.is_ok() {
             runner.set(&row)
         } else {
-            runner.set(&Row { settings: Vec::new(), elsewhere: Vec::new(), ..row })
+            runner.set(&PlannedRow { settings: Vec::new(), elsewhere: Vec::new(), ..row })
         };
         if ended.is_ok() && settled.is_ok() && helps {
             tuned.kept = helped;
@@ -132,7 +132,7 @@ struct Course<'t> {
     runner: &'t mut (dyn TestRunner + 't),
     ask: &'t mut dyn FnMut(&[Proposal<'_>]) -> Answer,
     /// The row with all changes that helped so far.
-    row: Row,
+    row: PlannedRow,
     /// These changes.
     helped: Vec<TriedChange>,
     /// Changes that were tried or refused.
@@ -319,7 +319,11 @@ impl Course<'_> {
     }
 
     /// Tests of two rows in turn.
-    fn compare(&mut self, rows: [Row; 2], label: &str) -> Result<MetricsComparison, SessionError> {
+    fn compare(
+        &mut self,
+        rows: [PlannedRow; 2],
+        label: &str,
+    ) -> Result<MetricsComparison, SessionError> {
         let Tune { goal, rule, guard, seed, .. } = *self.tune;
         let seed = seed.wrapping_add(self.tuned.attempts.len() as u64);
         let mut search = Alternate::new(rows, rule, seed).by(goal);

@@ -92,7 +92,7 @@ pub(crate) use explain::ExplainFlags;
 pub(crate) use host::HostFlags;
 pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
 pub(crate) use key::{KeyAction, KeyFlags};
-pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
+pub(crate) use latency::{LatencyFlags, LatencyRow};
 pub(crate) use probe::{Allowed, ProbeFlags};
 pub(crate) use search::SearchFlags;
 pub(crate) use serve::ServeFlags;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use campaign::Row;
+use campaign::PlannedRow;
 use measurement::plan::PlanDraft;
 use measurement::{End, TestPlan, Transport};
 
@@ -11,7 +11,7 @@ use crate::flags::TestFlags;
 use crate::plan;
 
 /// The row of what has one, by the flags of a test; `name` is what it is.
-pub(crate) fn one_row(test: &TestFlags, name: &str) -> Result<Row, UsageError> {
+pub(crate) fn one_row(test: &TestFlags, name: &str) -> Result<PlannedRow, UsageError> {
     let wrong = |text: String| Err(UsageError(text));
     if test.stream.wants_the_fastest() {
         return wrong(format!("{name} does not try engines: name one"));
@@ -26,8 +26,9 @@ pub(crate) fn one_row(test: &TestFlags, name: &str) -> Result<Row, UsageError> {
     if plan.transport == Transport::Udp && plan.options.rate.is_none() {
         return wrong("UDP needs a rate: type -b 100M, or -b 0 for as fast as possible".to_owned());
     }
-    let row = Row { probe_every: probe_every(test), ..Row::of_plan(short(test, plan)?) };
-    Ok(Row { cpus: test.stream.cpus.as_ref().map(|cpus| cpus.0.clone()), ..row })
+    let row =
+        PlannedRow { probe_every: probe_every(test), ..PlannedRow::of_plan(short(test, plan)?) };
+    Ok(PlannedRow { cpus: test.stream.cpus.as_ref().map(|cpus| cpus.0.clone()), ..row })
 }
 
 fn probe_every(test: &TestFlags) -> Option<Duration> {

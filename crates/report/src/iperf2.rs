@@ -16,7 +16,7 @@ mod carried;
 mod rows;
 
 pub use self::carried::Carried;
-use self::rows::{Datagrams, Row, Whose, intervals, totals};
+use self::rows::{Datagrams, Iperf2Row, Whose, intervals, totals};
 use crate::iperf3::{UnitFormat, amount};
 
 /// The version in output in iperf2's format: the iperf that linerate imitates, and linerate's own
@@ -124,7 +124,7 @@ impl Text {
         report: &PeerStream,
         date: &str,
     ) -> String {
-        let row = Row {
+        let row = Iperf2Row {
             datagrams: Some(Datagrams {
                 jitter_millis: report.jitter_seconds * 1e3,
                 lost: report.lost,
@@ -133,7 +133,11 @@ impl Text {
             }),
             // As in versions that print it, it is the server's row, whose address stands first.
             way: (stream.peer, stream.local),
-            ..Row::new(Whose::Stream(index, stream.sender), (0.0, report.seconds), report.bytes)
+            ..Iperf2Row::new(
+                Whose::Stream(index, stream.sender),
+                (0.0, report.seconds),
+                report.bytes,
+            )
         };
         match self.form {
             Form::Csv => row.csv(date),
@@ -146,7 +150,7 @@ impl Text {
         }
     }
 
-    fn rows(&mut self, rows: &[Row], date: &str) -> String {
+    fn rows(&mut self, rows: &[Iperf2Row], date: &str) -> String {
         if self.form == Form::Csv {
             return rows.iter().map(|row| row.csv(date)).collect();
         }
@@ -204,7 +208,7 @@ fn at(address: SocketAddr) -> String {
 }
 
 /// The datagrams that were sent, that which ends a flow among them.
-fn sent(row: &Row) -> String {
+fn sent(row: &Iperf2Row) -> String {
     let label = match row.whose {
         Whose::Sum(streams) => format!("[SUM-{streams}]"),
         Whose::Stream(..) => row.label(),

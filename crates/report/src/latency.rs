@@ -51,26 +51,30 @@ pub(crate) fn write(
 }
 
 /// Round trips with their title.
-struct Row<'a> {
+struct RoundTripRow<'a> {
     title: String,
     trips: &'a RoundTrips,
     /// Whether they are those of a probe beside a load.
     is_probe: bool,
 }
 
-fn rows<'a>((record, run): &Run<'a>) -> impl Iterator<Item = Row<'a>> {
+fn rows<'a>((record, run): &Run<'a>) -> impl Iterator<Item = RoundTripRow<'a>> {
     let own = record.outcome.round_trips.iter().map({
         let what = match record.plan.exchange.map(|exchange| exchange.way) {
             Some(Way::Connection) => "connections",
             Some(Way::Stream) | None => "requests",
         };
         let title = format!("{} {what}{run}", record.plan.transport);
-        move |trips| Row { title: title.clone(), trips, is_probe: false }
+        move |trips| RoundTripRow { title: title.clone(), trips, is_probe: false }
     });
     let name = record.plan.title() + run;
     let probed = record.outcome.latency.iter().flat_map(move |latency| {
         let kinds = [("idle", &latency.idle), ("loaded", &latency.loaded)];
-        kinds.map(|(when, trips)| Row { title: format!("{name} {when}"), trips, is_probe: true })
+        kinds.map(|(when, trips)| RoundTripRow {
+            title: format!("{name} {when}"),
+            trips,
+            is_probe: true,
+        })
     });
     own.chain(probed)
 }
@@ -111,7 +115,7 @@ fn row_of_load(title: String, load: String, latency: &Loaded) -> Vec<Cell> {
     vec![title.into(), added.into(), Cell::new(grade, Emphasis::Strong), load.into(), rpm.into()]
 }
 
-fn write_percentiles(rows: &[Row], width: Width, out: &mut dyn Write) -> io::Result<()> {
+fn write_percentiles(rows: &[RoundTripRow], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut columns = Columns::default();
     let head = ["round trips", "p50", "p90", "p99", "p99.9", "max", "lost"];
     columns.push(head.into_iter().map(|text| Cell::new(text, Emphasis::Faint)).collect());
@@ -121,7 +125,7 @@ fn write_percentiles(rows: &[Row], width: Width, out: &mut dyn Write) -> io::Res
     columns.write(out, 2, width)
 }
 
-fn percentiles(row: &Row) -> Vec<Cell> {
+fn percentiles(row: &RoundTripRow) -> Vec<Cell> {
     let RoundTrips { count, lost, .. } = *row.trips;
     let Spread { p50, p90, p99, p999, max, .. } = row.trips.times;
     // So many that some lie above.
@@ -134,7 +138,7 @@ fn percentiles(row: &Row) -> Vec<Cell> {
 }
 
 /// Histograms of the probes; of the requests if there were no probes.
-fn write_histograms(rows: &[Row], glyphs: Glyphs, out: &mut dyn Write) -> io::Result<()> {
+fn write_histograms(rows: &[RoundTripRow], glyphs: Glyphs, out: &mut dyn Write) -> io::Result<()> {
     let has_probes = rows.iter().any(|row| row.is_probe);
     let shown = || rows.iter().filter(|row| row.is_probe == has_probes);
     let Some(axis) = Axis::over(shown().map(|row| &row.trips.histogram[..])) else {

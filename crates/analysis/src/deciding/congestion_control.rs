@@ -5,9 +5,9 @@ use measurement::{Role, RuleId};
 
 use super::{Deciding, again};
 use crate::evidence::sender;
-use crate::rows::Row;
+use crate::rows::DirectionRow;
 
-pub(super) fn asked(row: &Row<'_>, _rows: &[Row<'_>]) -> Option<Deciding> {
+pub(super) fn asked(row: &DirectionRow<'_>, _rows: &[DirectionRow<'_>]) -> Option<Deciding> {
     let loses = row.found(RuleId::TcpPathLoss).is_some();
     let is_its_limit = row.is_undecided() || row.headline()?.rule == RuleId::TcpPathLoss;
     if !loses || !is_its_limit || !takes_loss_for_congestion(row) || !may_use_bbr(row) {
@@ -17,7 +17,7 @@ pub(super) fn asked(row: &Row<'_>, _rows: &[Row<'_>]) -> Option<Deciding> {
     Some(Deciding { plan, question: "does BBR get more through with this loss?" })
 }
 
-fn takes_loss_for_congestion(row: &Row<'_>) -> bool {
+fn takes_loss_for_congestion(row: &DirectionRow<'_>) -> bool {
     let name = match sender(row.direction()) {
         Role::Here => row.test.streams.iter().find_map(|stream| stream.congestion.as_deref()),
         Role::Peer | Role::Observed(_) => row.test.reported.congestion.as_deref(),
@@ -26,7 +26,7 @@ fn takes_loss_for_congestion(row: &Row<'_>) -> bool {
 }
 
 /// The sender's kernel lets everybody choose it (tcp(7)).
-fn may_use_bbr(row: &Row<'_>) -> bool {
+fn may_use_bbr(row: &DirectionRow<'_>) -> bool {
     let role = sender(row.direction());
     let host = row.test.hosts.iter().find(|host| host.role == role);
     let allowed = host.and_then(|host| host.inventory.settings.get(ALLOWED));

@@ -3,9 +3,9 @@
 
 use super::{Deciding, duration, paced};
 use crate::rows::equal_wire_rates::{are_equal, is_held_back};
-use crate::rows::{Row, slower};
+use crate::rows::{DirectionRow, slower};
 
-pub(super) fn asked(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Deciding> {
+pub(super) fn asked(row: &DirectionRow<'_>, rows: &[DirectionRow<'_>]) -> Option<Deciding> {
     let beside: Vec<_> = rows.iter().filter(|other| row.has_datagrams_in(other)).collect();
     if !row.is_tcp() || !is_about_the_path(row, &beside) || is_answered(row, &beside) {
         return None;
@@ -18,21 +18,21 @@ pub(super) fn asked(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Deciding> {
 }
 
 /// The evidence speaks for the path, or nothing tells that it does not.
-fn is_about_the_path(row: &Row<'_>, beside: &[&Row<'_>]) -> bool {
+fn is_about_the_path(row: &DirectionRow<'_>, beside: &[&DirectionRow<'_>]) -> bool {
     row.headline().is_some() || row.points_at_the_path() || beside.is_empty()
 }
 
 /// UDP stops at the same rate, or gets much more through a path on which TCP loses nothing.
-fn is_answered(row: &Row<'_>, beside: &[&Row<'_>]) -> bool {
+fn is_answered(row: &DirectionRow<'_>, beside: &[&DirectionRow<'_>]) -> bool {
     let full = || beside.iter().filter(|other| !is_held_back(other));
-    let is_free = |other: &&&Row<'_>| other.delivered >= MUCH_MORE * row.delivered;
+    let is_free = |other: &&&DirectionRow<'_>| other.delivered >= MUCH_MORE * row.delivered;
     let loses = row.path_loss() > slower::NOTICED;
     full().any(|other| are_equal(&[row, other]))
         || (!loses && beside.iter().any(|one| is_free(&one)))
 }
 
 /// A little slower than TCP: random loss hits it as well.
-fn below(row: &Row<'_>, beside: &[&Row<'_>]) -> Option<Deciding> {
+fn below(row: &DirectionRow<'_>, beside: &[&DirectionRow<'_>]) -> Option<Deciding> {
     let rate = BELOW * row.delivered;
     let bytes = row.payload().filter(|bytes| *bytes > 0)?;
     let datagrams = rate * duration(row).as_secs_f64() / (8.0 * bytes as f64);
@@ -45,9 +45,9 @@ fn below(row: &Row<'_>, beside: &[&Row<'_>]) -> Option<Deciding> {
 }
 
 /// Much faster than TCP: a rate limit drops what is above it.
-fn above(row: &Row<'_>, beside: &[&Row<'_>]) -> Option<Deciding> {
+fn above(row: &DirectionRow<'_>, beside: &[&DirectionRow<'_>]) -> Option<Deciding> {
     let rate = ABOVE * row.delivered;
-    let is_run = |other: &&Row<'_>| {
+    let is_run = |other: &&DirectionRow<'_>| {
         let is_faster = other.offered().is_some_and(|rate| rate >= MUCH_MORE * row.delivered);
         is_faster || other.path_loss() >= slower::MUCH || other.is_searched()
     };
@@ -59,7 +59,7 @@ fn above(row: &Row<'_>, beside: &[&Row<'_>]) -> Option<Deciding> {
 }
 
 /// No row of as much as goes was sent more slowly.
-fn can_be_sent(rate: f64, beside: &[&Row<'_>]) -> bool {
+fn can_be_sent(rate: f64, beside: &[&DirectionRow<'_>]) -> bool {
     let floods = beside.iter().filter(|other| other.paced().is_none());
     floods.filter_map(|flood| flood.offered()).all(|offered| offered >= rate)
 }

@@ -1,9 +1,9 @@
 //! UDP loses on the path: at random, or since more is sent than the path passes?
 
 use super::{Deciding, again, duration, rounded};
-use crate::rows::{Row, slower};
+use crate::rows::{DirectionRow, slower};
 
-pub(super) fn asked(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Deciding> {
+pub(super) fn asked(row: &DirectionRow<'_>, rows: &[DirectionRow<'_>]) -> Option<Deciding> {
     let loses = (slower::NOTICED..MUCH).contains(&row.path_loss());
     if row.is_tcp() || !loses || slower::than(row, rows).is_some() {
         return None;

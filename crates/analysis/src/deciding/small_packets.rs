@@ -4,10 +4,10 @@ use measurement::ByteSize;
 use measurement::plan::PlanDraft;
 
 use super::{Deciding, paced};
-use crate::rows::Row;
+use crate::rows::DirectionRow;
 use crate::rows::small_packets_pass::nothing_arrived;
 
-pub(super) fn asked(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Deciding> {
+pub(super) fn asked(row: &DirectionRow<'_>, rows: &[DirectionRow<'_>]) -> Option<Deciding> {
     let mut same_way = rows.iter().filter(|other| other.direction() == row.direction());
     let is_asked = same_way.any(|other| other.payload().is_some_and(|bytes| bytes <= SMALL));
     if !nothing_arrived(row) || is_asked {

@@ -4,10 +4,10 @@ use measurement::{ByteSize, Role};
 
 use super::{Deciding, again};
 use crate::evidence::{receiver, sender, senders};
-use crate::rows::Row;
+use crate::rows::DirectionRow;
 use crate::rows::larger_window::BUFFERS;
 
-pub(super) fn asked(row: &Row<'_>, _rows: &[Row<'_>]) -> Option<Deciding> {
+pub(super) fn asked(row: &DirectionRow<'_>, _rows: &[DirectionRow<'_>]) -> Option<Deciding> {
     let may_be = BUFFERS.iter().any(|rule| row.found(*rule).is_some());
     if !row.is_tcp() || !row.is_undecided() || !may_be {
         return None;
@@ -20,7 +20,7 @@ pub(super) fn asked(row: &Row<'_>, _rows: &[Row<'_>]) -> Option<Deciding> {
 }
 
 /// Four times what is in flight, in whole MiB; none: the round trip is not known.
-fn wanted(row: &Row<'_>) -> Option<ByteSize> {
+fn wanted(row: &DirectionRow<'_>) -> Option<ByteSize> {
     let senders = senders(row.test, row.direction());
     let trips = senders.iter().filter_map(|(one, _)| Some(one.tcp?.min_rtt_micros));
     let micros = trips.filter(|micros| *micros > 0).min()?;
@@ -32,13 +32,13 @@ fn wanted(row: &Row<'_>) -> Option<ByteSize> {
 
 /// Whether the kernels of both ends grant it, and not less than they grant by themselves
 /// (socket(7), tcp(7)); what an end does not tell, it may.
-fn is_granted(row: &Row<'_>, window: ByteSize) -> bool {
+fn is_granted(row: &DirectionRow<'_>, window: ByteSize) -> bool {
     let (sends, receives) = (sender(row.direction()), receiver(row.direction()));
     let ends = [(sends, "net.core.wmem_max"), (receives, "net.core.rmem_max")];
     ends.iter().all(|(role, name)| most(row, role, name).is_none_or(|most| most >= window.bytes()))
 }
 
-fn most(row: &Row<'_>, role: &Role, name: &str) -> Option<u64> {
+fn most(row: &DirectionRow<'_>, role: &Role, name: &str) -> Option<u64> {
     let host = row.test.hosts.iter().find(|host| host.role == *role)?;
     host.inventory.settings.get(name)?.trim().parse().ok()
 }

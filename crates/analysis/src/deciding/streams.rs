@@ -2,9 +2,9 @@
 
 use super::{Deciding, again};
 use crate::bottleneck;
-use crate::rows::Row;
+use crate::rows::DirectionRow;
 
-pub(super) fn asked(row: &Row<'_>, _rows: &[Row<'_>]) -> Option<Deciding> {
+pub(super) fn asked(row: &DirectionRow<'_>, _rows: &[DirectionRow<'_>]) -> Option<Deciding> {
     let is_one = row.is_tcp() && row.plan.streams == 1 && row.is_undecided();
     if !is_one || row.waited_for_the_path() < HALF || !bottleneck::have_cpu_time(row.test) {
         return None;

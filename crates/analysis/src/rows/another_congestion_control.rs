@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use measurement::{Certainty, IntoMap, RuleId};
 
-use super::{Row, Shown};
+use super::{DirectionRow, Shown};
 
-pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+pub(super) fn shown(rows: &[DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
     let slow = rows.iter().filter(|row| row.is_tcp() && !row.is_delivered());
     slow.filter_map(|row| {
         let other = another(row, rows)?;
@@ -17,7 +17,10 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
 }
 
 /// The fastest row that differs in nothing else.
-fn another<'r, 'a>(row: &Row<'_>, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
+fn another<'r, 'a>(
+    row: &DirectionRow<'_>,
+    rows: &'r [DirectionRow<'a>],
+) -> Option<&'r DirectionRow<'a>> {
     let own = &row.plan.options.congestion;
     let alike = rows.iter().filter(|other| {
         let is_other = other.plan.options.congestion != *own;
@@ -26,7 +29,7 @@ fn another<'r, 'a>(row: &Row<'_>, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
     alike.max_by(|one, other| one.delivered.total_cmp(&other.delivered))
 }
 
-fn of_row(row: &Row<'_>, name: &str, times: f64) -> Shown {
+fn of_row(row: &DirectionRow<'_>, name: &str, times: f64) -> Shown {
     if times < MORE {
         return Shown::Evidence(format!("congestion control {name} is not faster"));
     }

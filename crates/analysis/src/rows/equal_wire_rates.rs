@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use measurement::verdict::Finding;
 use measurement::{BitRate, Bound, Certainty, Direction, Effect, IntoMap, RuleId};
 
-use super::{Row, Shown};
+use super::{DirectionRow, Shown};
 use crate::words::percent;
 
-pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+pub(super) fn shown(rows: &[DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
     let all = rows.iter().filter(|row| !row.is_delivered() && !is_held_back(row));
     let all: Vec<_> = all.collect();
     let both = of_group(&all, "the path");
@@ -26,13 +26,13 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
 }
 
 /// Nearly all that was asked arrived: such a row stops at the rate that was asked.
-pub(crate) fn is_held_back(row: &Row<'_>) -> bool {
+pub(crate) fn is_held_back(row: &DirectionRow<'_>) -> bool {
     row.asked().is_some_and(|asked| row.delivered >= NEARLY_ALL * asked)
 }
 
 /// What a group of rows shows together; nothing if they differ, or a host limits one of them.
-fn of_group(rows: &[&Row<'_>], place: &str) -> BTreeMap<usize, Shown> {
-    let kinds = |is: fn(&&&Row<'_>) -> bool| rows.iter().any(|row| is(&row));
+fn of_group(rows: &[&DirectionRow<'_>], place: &str) -> BTreeMap<usize, Shown> {
+    let kinds = |is: fn(&&&DirectionRow<'_>) -> bool| rows.iter().any(|row| is(&row));
     let is_of_both = kinds(|row| row.is_tcp()) && kinds(|row| !row.is_tcp());
     let is_blamed = rows.iter().any(|row| row.is_limited_by_a_host());
     let points = rows.iter().any(|row| row.points_at_the_path());
@@ -47,18 +47,18 @@ fn of_group(rows: &[&Row<'_>], place: &str) -> BTreeMap<usize, Shown> {
 
 /// TCP gets a good part of the rate at which the path was seen to drop datagrams: it is the same
 /// limit, that of a policer say, which TCP does not fill.
-fn below_datagrams(rows: &[&Row<'_>]) -> BTreeMap<usize, Shown> {
-    let is_limit = |row: &&&Row<'_>| {
+fn below_datagrams(rows: &[&DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
+    let is_limit = |row: &&&DirectionRow<'_>| {
         !row.is_tcp() && row.headline().is_some_and(|one| one.rule == RuleId::PathRateLimit)
     };
     let Some(limit) = rows.iter().find(is_limit) else { return BTreeMap::new() };
     let tcp = rows.iter().filter(|row| row.is_tcp() && !row.is_limited_by_a_host());
     let tcp = tcp.filter(|row| row.on_wire >= PART * limit.limit_on_wire());
-    let shown = |row: &Row<'_>| Shown::Limit(same_limit(row, limit));
+    let shown = |row: &DirectionRow<'_>| Shown::Limit(same_limit(row, limit));
     tcp.map(|row| (row.record, shown(row))).into_map()
 }
 
-fn same_limit(row: &Row<'_>, limit: &Row<'_>) -> Finding {
+fn same_limit(row: &DirectionRow<'_>, limit: &DirectionRow<'_>) -> Finding {
     let on_wire = limit.limit_on_wire();
     let rate = Bound::exact(on_wire, "").to;
     let payload = row.delivered / row.on_wire * on_wire;
@@ -71,7 +71,7 @@ fn same_limit(row: &Row<'_>, limit: &Row<'_>) -> Finding {
     }
 }
 
-fn finding(row: &Row<'_>, rate: BitRate, rows: usize, place: &str) -> Finding {
+fn finding(row: &DirectionRow<'_>, rate: BitRate, rows: usize, place: &str) -> Finding {
     let count = if rows == 2 { "both".to_owned() } else { format!("all {rows}") };
     let text = format!("{place} is the limit: {count} rows stop at {rate} on the wire");
     let payload = row.delivered / row.on_wire * rate.bits_per_second() as f64;
@@ -96,13 +96,13 @@ const fn path(direction: Direction) -> &'static str {
 }
 
 /// Whether rows stop at one rate on the wire.
-pub(crate) fn are_equal(rows: &[&Row<'_>]) -> bool {
+pub(crate) fn are_equal(rows: &[&DirectionRow<'_>]) -> bool {
     let rates = || rows.iter().map(|row| row.on_wire);
     rates().fold(0.0, f64::max) <= EQUAL * rates().fold(f64::MAX, f64::min)
 }
 
 /// The greatest: TCP loses a little to its start and its retransmissions.
-fn rate(rows: &[&Row<'_>]) -> BitRate {
+fn rate(rows: &[&DirectionRow<'_>]) -> BitRate {
     let most = rows.iter().map(|row| row.on_wire).fold(0.0, f64::max);
     Bound::exact(most, "").to
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use measurement::verdict::Finding;
 use measurement::{ByteSize, Certainty, IntoMap, RuleId};
 
-use super::{Row, Shown};
+use super::{DirectionRow, Shown};
 
-pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+pub(super) fn shown(rows: &[DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
     let slow = rows.iter().filter(|row| row.is_tcp() && !row.is_delivered());
     slow.filter_map(|row| {
         let (window, other) = larger(row, rows)?;
@@ -17,7 +17,10 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
 }
 
 /// The row with the largest buffer of all that differ in nothing else.
-fn larger<'r, 'a>(row: &Row<'_>, rows: &'r [Row<'a>]) -> Option<(ByteSize, &'r Row<'a>)> {
+fn larger<'r, 'a>(
+    row: &DirectionRow<'_>,
+    rows: &'r [DirectionRow<'a>],
+) -> Option<(ByteSize, &'r DirectionRow<'a>)> {
     let own = row.plan.options.window;
     let alike = rows.iter().filter(|other| row.is_like(other, |draft| draft.options.window = own));
     let with = alike.filter_map(|other| Some((other.plan.options.window?, other)));
@@ -25,7 +28,7 @@ fn larger<'r, 'a>(row: &Row<'_>, rows: &'r [Row<'a>]) -> Option<(ByteSize, &'r R
     larger.max_by_key(|(window, _)| *window)
 }
 
-fn of_row(row: &Row<'_>, window: ByteSize, times: f64) -> Shown {
+fn of_row(row: &DirectionRow<'_>, window: ByteSize, times: f64) -> Shown {
     let mut buffers = BUFFERS.iter().filter_map(|rule| row.found(*rule));
     match buffers.next() {
         Some(buffer) if times >= MORE => Shown::Limit(finding(buffer, window, times)),

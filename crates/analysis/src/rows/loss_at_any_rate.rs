@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use measurement::verdict::Finding;
 use measurement::{BitRate, Certainty, Effect, IntoMap, RuleId};
 
-use super::{Row, Shown, slower};
+use super::{DirectionRow, Shown, slower};
 use crate::words::percent;
 
-pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+pub(super) fn shown(rows: &[DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
     let lossy = rows.iter().filter(|row| row.path_loss() >= slower::NOTICED);
     let lossy = lossy.filter(|row| !row.is_limited_by_a_host());
     lossy.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).into_map()
 }
 
-fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {
+fn of_row(row: &DirectionRow<'_>, rows: &[DirectionRow<'_>]) -> Option<Finding> {
     let slower = slower::than(row, rows)?;
     let is_same = slower.path_loss() >= SAME * row.path_loss();
     let is_seen = slower::is_significant(slower.datagrams(), slower.path_loss());
@@ -22,7 +22,7 @@ fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {
     (is_same && is_seen).then(|| finding(row, slower, rate))
 }
 
-fn finding(row: &Row<'_>, slower: &Row<'_>, rate: BitRate) -> Finding {
+fn finding(row: &DirectionRow<'_>, slower: &DirectionRow<'_>, rate: BitRate) -> Finding {
     let (rule, what, of) = if row.is_tcp() {
         (RuleId::TcpPathLoss, "segment", "bytes")
     } else {
@@ -38,7 +38,7 @@ fn finding(row: &Row<'_>, slower: &Row<'_>, rate: BitRate) -> Finding {
     finding
 }
 
-fn unknown(row: &Row<'_>, rule: RuleId) -> Finding {
+fn unknown(row: &DirectionRow<'_>, rule: RuleId) -> Finding {
     Finding {
         rule,
         certainty: Certainty::Limit,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use measurement::{Direction, IntoMap};
 
-use super::{Row, Shown, way};
+use super::{DirectionRow, Shown, way};
 
-pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+pub(super) fn shown(rows: &[DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
     let Some(slow) = slow_direction(rows) else { return BTreeMap::new() };
     let text = format!("only {}: the other direction is faster", way(slow));
     let of_it = rows.iter().filter(|row| row.direction() == slow && !row.is_delivered());
@@ -14,7 +14,7 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
 }
 
 /// The direction in which each transport gets much less than in the other; none: there is none.
-fn slow_direction(rows: &[Row<'_>]) -> Option<Direction> {
+fn slow_direction(rows: &[DirectionRow<'_>]) -> Option<Direction> {
     let directions = [Direction::Send, Direction::Receive].into_iter();
     let transports = [true, false];
     directions.into_iter().find(|direction| {
@@ -29,7 +29,7 @@ fn slow_direction(rows: &[Row<'_>]) -> Option<Direction> {
 }
 
 /// The fastest of some rows, in bits per second of payload; 0: there is none.
-fn fastest(rows: &[Row<'_>], is_one: impl Fn(&Row<'_>) -> bool) -> f64 {
+fn fastest(rows: &[DirectionRow<'_>], is_one: impl Fn(&DirectionRow<'_>) -> bool) -> f64 {
     rows.iter().filter(|row| is_one(row)).map(|row| row.delivered).fold(0.0, f64::max)
 }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use measurement::verdict::Finding;
 use measurement::{BitRate, Bound, Certainty, Effect, IntoMap, RuleId};
 
-use super::{Row, Shown};
+use super::{DirectionRow, Shown};
 
-pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+pub(super) fn shown(rows: &[DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
     let slow = rows.iter().filter(|row| row.is_tcp() && !row.is_delivered());
     let slow = slow.filter(|row| !row.is_limited_by_a_host());
     // Of a path that takes small packets only, small datagrams are no measure.
@@ -16,7 +16,7 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
 }
 
 /// What UDP got through in that direction, where that is much more.
-fn passed(rows: &[Row<'_>], slow: &Row<'_>) -> Option<BitRate> {
+fn passed(rows: &[DirectionRow<'_>], slow: &DirectionRow<'_>) -> Option<BitRate> {
     let same_way = rows.iter().filter(|row| !row.is_tcp() && row.direction() == slow.direction());
     let most = same_way.map(|row| row.delivered).fold(0.0, f64::max);
     (most > 0.0 && most >= MUCH_MORE * slow.delivered).then(|| Bound::exact(most, "").to)
@@ -24,7 +24,7 @@ fn passed(rows: &[Row<'_>], slow: &Row<'_>) -> Option<BitRate> {
 
 /// The rate of the path is not what limits: a queue that stands all the same is on the way back,
 /// and without one it is the loss.
-fn of_row(row: &Row<'_>, passed: BitRate) -> Shown {
+fn of_row(row: &DirectionRow<'_>, passed: BitRate) -> Shown {
     let evidence = format!("UDP gets {passed} through in the same direction");
     let lead = |mut finding: Finding| {
         finding.evidence.push(evidence.clone());

@@ -12,7 +12,7 @@ use crate::framing;
 use crate::words::share;
 
 /// One direction of one record.
-pub(crate) struct Row<'a> {
+pub(crate) struct DirectionRow<'a> {
     /// Index of its record.
     pub(crate) record: usize,
     pub(crate) test: &'a TestRecord,
@@ -27,7 +27,7 @@ pub(crate) struct Row<'a> {
 }
 
 /// The rows of records, in their order.
-pub(crate) fn rows(records: &[TestRecord]) -> Vec<Row<'_>> {
+pub(crate) fn rows(records: &[TestRecord]) -> Vec<DirectionRow<'_>> {
     let all = records.iter().enumerate();
     all.flat_map(|(index, record)| {
         let directions = record.outcome.directions.iter();
@@ -36,12 +36,16 @@ pub(crate) fn rows(records: &[TestRecord]) -> Vec<Row<'_>> {
     .collect()
 }
 
-fn row<'a>(index: usize, record: &'a TestRecord, outcome: &'a DirectionOutcome) -> Option<Row<'a>> {
+fn row<'a>(
+    index: usize,
+    record: &'a TestRecord,
+    outcome: &'a DirectionOutcome,
+) -> Option<DirectionRow<'a>> {
     let delivered = outcome.delivered.or(outcome.acknowledged)?.rate.bits_per_second() as f64;
     let on_wire = framing::on_wire(record, delivered)?;
     let judgement = record.judgement.as_ref()?;
     let mut accounts = judgement.directions.iter();
-    Some(Row {
+    Some(DirectionRow {
         record: index,
         test: record,
         plan: &record.plan,
@@ -53,7 +57,7 @@ fn row<'a>(index: usize, record: &'a TestRecord, outcome: &'a DirectionOutcome) 
     })
 }
 
-impl Row<'_> {
+impl DirectionRow<'_> {
     pub(crate) fn is_tcp(&self) -> bool {
         self.plan.transport == Transport::Tcp
     }

@@ -2,18 +2,21 @@
 
 use measurement::BitRate;
 
-use super::Row;
+use super::DirectionRow;
 
 /// The fastest run of UDP in the direction of `row` for which no more was requested than arrived in
 /// `row`; none: there is none, or its sender did not reach the rate.
-pub(crate) fn than<'r, 'a>(row: &Row<'_>, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
+pub(crate) fn than<'r, 'a>(
+    row: &DirectionRow<'_>,
+    rows: &'r [DirectionRow<'a>],
+) -> Option<&'r DirectionRow<'a>> {
     let slower = rows.iter().filter(|other| row.has_datagrams_in(other));
     let is_slower = |rate: BitRate| rate.bits_per_second() as f64 <= row.delivered;
     let slower = slower.filter(|other| other.paced().is_some_and(is_slower));
     slower.filter(|one| is_sent(one)).max_by_key(|one| one.paced())
 }
 
-fn is_sent(row: &Row<'_>) -> bool {
+fn is_sent(row: &DirectionRow<'_>) -> bool {
     let rate = row.paced().map(|rate| rate.bits_per_second() as f64);
     row.offered().zip(rate).is_some_and(|(offered, rate)| offered >= REACHED * rate)
 }

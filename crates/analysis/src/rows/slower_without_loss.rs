@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use measurement::verdict::Finding;
 use measurement::{BitRate, Bound, Certainty, Effect, IntoMap, RuleId};
 
-use super::{Row, Shown, slower};
+use super::{DirectionRow, Shown, slower};
 use crate::words::percent;
 
-pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+pub(super) fn shown(rows: &[DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
     let open = rows.iter().filter(|row| !row.is_delivered() && !row.is_limited_by_a_host());
     open.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).into_map()
 }
 
-fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {
+fn of_row(row: &DirectionRow<'_>, rows: &[DirectionRow<'_>]) -> Option<Finding> {
     let slower = slower::than(row, rows)?;
     let faster = faster(row, rows)?;
     let is_shown = slower::is_significant(slower.datagrams(), suspected_loss(row, faster));
@@ -22,7 +22,10 @@ fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {
 }
 
 /// The row of datagrams that shows what the path passes at most: this one, or one beside it.
-fn faster<'r, 'a>(row: &'r Row<'a>, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
+fn faster<'r, 'a>(
+    row: &'r DirectionRow<'a>,
+    rows: &'r [DirectionRow<'a>],
+) -> Option<&'r DirectionRow<'a>> {
     if !row.is_tcp() {
         return Some(row).filter(|row| row.path_loss() > slower::NOTICED);
     }
@@ -33,7 +36,7 @@ fn faster<'r, 'a>(row: &'r Row<'a>, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> 
 }
 
 /// The share that the slower run would lose if the loss were random.
-fn suspected_loss(row: &Row<'_>, faster: &Row<'_>) -> f64 {
+fn suspected_loss(row: &DirectionRow<'_>, faster: &DirectionRow<'_>) -> f64 {
     let queues = [RuleId::PathRateLimit, RuleId::StandingQueue];
     let has_queue = queues.iter().any(|rule| row.found(*rule).is_some());
     match row.path_loss() {
@@ -43,7 +46,7 @@ fn suspected_loss(row: &Row<'_>, faster: &Row<'_>) -> f64 {
     }
 }
 
-fn finding(row: &Row<'_>, faster: &Row<'_>, clean: BitRate) -> Finding {
+fn finding(row: &DirectionRow<'_>, faster: &DirectionRow<'_>, clean: BitRate) -> Finding {
     let bound = Bound::exact(faster.delivered, "what a faster run let through");
     let (most, lost) = (bound.to, percent(row.path_loss()));
     let own = Bound::exact(row.delivered, bound.arithmetic);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use measurement::IntoMap;
 
-use super::{Row, Shown};
+use super::{DirectionRow, Shown};
 
-pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+pub(super) fn shown(rows: &[DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
     let few = rows.iter().filter(|row| !row.is_delivered());
     few.filter_map(|few| {
         let many = rows.iter().find(|many| is_with_more(few, many))?;
@@ -16,13 +16,13 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
 }
 
 /// The row with at least twice the streams.
-fn is_with_more(few: &Row<'_>, many: &Row<'_>) -> bool {
+fn is_with_more(few: &DirectionRow<'_>, many: &DirectionRow<'_>) -> bool {
     many.plan.transport == few.plan.transport
         && many.direction() == few.direction()
         && many.plan.streams >= 2 * few.plan.streams
 }
 
-fn in_words(few: &Row<'_>, many: &Row<'_>) -> String {
+fn in_words(few: &DirectionRow<'_>, many: &DirectionRow<'_>) -> String {
     let (times, streams) = (many.delivered / few.delivered.max(1.0), many.plan.streams);
     let most = f64::from(streams) / f64::from(few.plan.streams);
     match times {

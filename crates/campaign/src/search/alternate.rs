@@ -6,14 +6,14 @@ use measurement::{AbRule, Metric, RecordSet, Stamp, TestRecord};
 use session::client::Watching;
 
 use super::sweep::ends_all;
-use super::{Next, Purpose, Row, Search, Task, Trial, results};
+use super::{Next, PlannedRow, Purpose, Search, Task, Trial, results};
 
 /// A search for the difference of two rows, A and B, in their rates or another [`Metric`]. It runs both in pairs whose order is drawn by
 /// lot, after a trial of each that warms up, and ends as `analysis::comparison::Look` says. A pair of
 /// which a run failed or is INVALID is measured again.
 #[derive(Clone, Debug)]
 pub struct Alternate {
-    rows: [Row; 2],
+    rows: [PlannedRow; 2],
     rule: AbRule,
     seed: u64,
     metric: Metric,
@@ -44,7 +44,7 @@ pub struct Pairs {
 
 impl Alternate {
     /// A search by `rule` for the difference of A and B, whose order is that of `seed`.
-    pub const fn new(rows: [Row; 2], rule: AbRule, seed: u64) -> Self {
+    pub const fn new(rows: [PlannedRow; 2], rule: AbRule, seed: u64) -> Self {
         let pairs = Pairs { counting: Vec::new(), left_out: 0 };
         Self {
             rows,
@@ -177,7 +177,7 @@ mod tests {
     const RULE: AbRule = AbRule { most_pairs: 8, margin_ratio: 0.02, confidence: 0.95 };
 
     fn search(seed: u64) -> Alternate {
-        Alternate::new([10, 20].map(|rate| Row::of_plan(plan_at(rate))), RULE, seed)
+        Alternate::new([10, 20].map(|rate| PlannedRow::of_plan(plan_at(rate))), RULE, seed)
     }
 
     fn is_b(task: &Task) -> bool {

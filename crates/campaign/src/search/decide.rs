@@ -2,9 +2,9 @@
 
 use measurement::TestRecord;
 
-use super::{Next, Purpose, Repeat, Row, Search, Task, Trial, results};
+use super::{Next, PlannedRow, Purpose, Repeat, Search, Task, Trial, results};
 
-/// A search that runs each of its [`Row`]s once. Then, while a verdict is undecided or has two
+/// A search that runs each of its [`PlannedRow`]s once. Then, while a verdict is undecided or has two
 /// explanations, it runs the measurement of at most two seconds that decides, up to three of them.
 #[derive(Clone, Debug)]
 pub struct Decide {
@@ -15,7 +15,7 @@ pub struct Decide {
 
 impl Decide {
     /// A search that runs each of `rows` once, and up to three further measurements.
-    pub const fn new(rows: Vec<Row>) -> Self {
+    pub const fn new(rows: Vec<PlannedRow>) -> Self {
         let first = rows.len();
         Self { rows: Repeat::once(rows), first }
     }
@@ -27,7 +27,7 @@ impl Decide {
         }
         let decides = analysis::deciding_plan(&judged_together(done))?;
         let purpose = Purpose::Further { question: decides.question };
-        Some(Task { row: Row::of_plan(decides.plan), purpose })
+        Some(Task { row: PlannedRow::of_plan(decides.plan), purpose })
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
         type Path = fn(&Task) -> TestRecord;
         let paths: [(Path, &str); 2] = [(limited, "path-rate-limit"), (random, "udp-path-loss")];
         for (path, rule) in paths {
-            let mut search = Decide::new(vec![Row::of_plan(plan_at(70_000_000))]);
+            let mut search = Decide::new(vec![PlannedRow::of_plan(plan_at(70_000_000))]);
             let (done, end) = run(&mut search, |task| Ok(path(task)));
             assert_eq!(end, Next::Done);
             let titles: Vec<_> = done.iter().map(|trial| trial.task.title()).collect();
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_leaves_nothing_open_is_followed_by_nothing() {
-        let mut search = Decide::new(vec![Row::of_plan(plan_at(30_000_000))]);
+        let mut search = Decide::new(vec![PlannedRow::of_plan(plan_at(30_000_000))]);
         let (done, end) = run(&mut search, |task| Ok(limited(task)));
         assert_eq!((done.len(), end), (1, Next::Done));
     }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn an_early_end_is_followed_by_nothing() {
         for result in [Ok(ended(Ending::Interrupted)), failed()] {
-            let mut search = Decide::new(vec![Row::of_plan(plan_at(70_000_000)); 2]);
+            let mut search = Decide::new(vec![PlannedRow::of_plan(plan_at(70_000_000)); 2]);
             let mut result = Some(result);
             let (done, end) = run(&mut search, |_| result.take().expect("one test"));
             assert_eq!((done.len(), end), (1, Next::Stop));
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn there_are_three_at_most() {
-        let mut search = Decide::new(vec![Row::of_plan(plan_at(70_000_000))]);
-        let task = |purpose| Task { row: Row::of_plan(plan_at(70_000_000)), purpose };
+        let mut search = Decide::new(vec![PlannedRow::of_plan(plan_at(70_000_000))]);
+        let task = |purpose| Task { row: PlannedRow::of_plan(plan_at(70_000_000)), purpose };
         let lossy = task(Purpose::Result { run: 0, of: 1 });
         let trial = |task: Task| Trial { result: Ok(random(&task)), task, took: Duration::ZERO };
         let done: Vec<_> = std::iter::repeat_with(|| trial(lossy.clone())).take(4).collect();

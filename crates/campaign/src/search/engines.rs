@@ -13,7 +13,7 @@ use measurement::{BitRate, End, Engine, TestPlan, TestRecord};
 use session::SessionError;
 use session::client::Watching;
 
-use super::{Next, Purpose, Row, Search, Task, Trial};
+use super::{Next, PlannedRow, Purpose, Search, Task, Trial};
 
 /// Finds the fastest engines for one plan. An engine that one of the ends cannot use is out, and
 /// so are those of a peer that is not a linerate.
@@ -131,7 +131,7 @@ impl EngineChoice {
         draft.options.engines = engines.map(EngineName::from).to_vec();
         let plan = draft.check().unwrap_or_else(|_| self.plan.clone());
         let purpose = Purpose::Trial { what: "trying engines", watching: Watching::Nothing };
-        Task { row: Row::of_plan(plan), purpose }
+        Task { row: PlannedRow::of_plan(plan), purpose }
     }
 }
 

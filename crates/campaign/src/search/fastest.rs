@@ -3,10 +3,10 @@
 use measurement::RecordSet;
 
 use super::engines::EngineChoice;
-use super::{Next, Repeat, Row, Search, Task, Trial};
+use super::{Next, PlannedRow, Repeat, Search, Task, Trial};
 
 /// A search that first finds the fastest engines (implementations of sending and receiving) for
-/// each [`Row`] by short trials, then runs the rows as [`Repeat`] does.
+/// each [`PlannedRow`] by short trials, then runs the rows as [`Repeat`] does.
 #[derive(Clone, Debug)]
 pub struct Fastest {
     choices: Vec<EngineChoice>,
@@ -14,7 +14,7 @@ pub struct Fastest {
     made: usize,
     /// Trials of these.
     tried: usize,
-    rows: Vec<Row>,
+    rows: Vec<PlannedRow>,
     times: u32,
     /// The rows by their engines, when all choices are made.
     then: Option<Repeat>,
@@ -23,14 +23,14 @@ pub struct Fastest {
 impl Fastest {
     /// A search that finds the fastest engines for each of `rows`, then runs each row `times` times
     /// with them.
-    pub fn new(rows: Vec<Row>, times: u32) -> Self {
+    pub fn new(rows: Vec<PlannedRow>, times: u32) -> Self {
         let choices = rows.iter().map(|row| EngineChoice::for_plan(&row.plan)).collect();
         Self { choices, made: 0, tried: 0, rows, times, then: None }
     }
 
-    fn chosen_rows(&self) -> Vec<Row> {
+    fn chosen_rows(&self) -> Vec<PlannedRow> {
         let rows = self.rows.iter().zip(&self.choices);
-        rows.map(|(row, choice)| Row { plan: choice.applied_to(&row.plan), ..row.clone() })
+        rows.map(|(row, choice)| PlannedRow { plan: choice.applied_to(&row.plan), ..row.clone() })
             .collect()
     }
 }
@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn rows_follow_the_trials_of_all_and_use_their_engines() {
-        let rows = [Transport::Tcp, Transport::Udp].map(|transport| Row::of_plan(plan(transport)));
+        let rows =
+            [Transport::Tcp, Transport::Udp].map(|transport| PlannedRow::of_plan(plan(transport)));
         let mut search = Fastest::new(rows.to_vec(), 2);
         let (done, end) = run(&mut search, |_| Ok(rate(1)));
         assert_eq!(end, Next::Done);
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_trial_that_fails_ends_all() {
-        let mut search = Fastest::new(vec![Row::of_plan(plan(Transport::Tcp))], 1);
+        let mut search = Fastest::new(vec![PlannedRow::of_plan(plan(Transport::Tcp))], 1);
         let (done, end) = run(&mut search, |_| failed());
         assert_eq!((done.len(), end), (1, Next::Stop));
         assert_eq!(search.remaining(&done), []);

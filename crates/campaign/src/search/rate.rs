@@ -15,7 +15,7 @@ use std::time::Duration;
 use measurement::{BitRate, Direction, End, RateSearch, RateTrial, TestPlan, Transport};
 use session::client::Watching;
 
-use super::{Next, Purpose, Row, RowRate, Task, Trial};
+use super::{Next, PlannedRow, Purpose, RowRate, Task, Trial};
 
 mod disturbance;
 mod points;
@@ -62,7 +62,7 @@ impl<'a> RateChoice<'a> {
     }
 
     /// `row` at the rate that was found, for the rest of its time.
-    pub(super) fn row(&self, row: &Row) -> Row {
+    pub(super) fn row(&self, row: &PlannedRow) -> PlannedRow {
         let mut draft = (**self.plan).clone();
         draft.options.rate = Some(self.each(self.points.held().unwrap_or_else(|| self.start())));
         draft.end = match draft.end {
@@ -71,7 +71,7 @@ impl<'a> RateChoice<'a> {
         };
         let plan = draft.check().unwrap_or_else(|_| self.plan.clone());
         let found = self.found(&plan);
-        Row { plan, rate: RowRate::Found(Box::new(found)), ..row.clone() }
+        PlannedRow { plan, rate: RowRate::Found(Box::new(found)), ..row.clone() }
     }
 
     fn found(&self, plan: &TestPlan) -> RateSearch {
@@ -159,7 +159,7 @@ impl<'a> RateChoice<'a> {
         (draft.end, draft.omit) = (End::Time(step.length), Duration::ZERO);
         draft.options.rate = Some(self.each(step.rate));
         let purpose = Purpose::Trial { what: WHAT, watching: Watching::Hosts };
-        Some(Task { row: Row::of_plan(draft.check().ok()?), purpose })
+        Some(Task { row: PlannedRow::of_plan(draft.check().ok()?), purpose })
     }
 
     /// The rate of each stream, to three significant digits.

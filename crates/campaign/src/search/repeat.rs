@@ -5,24 +5,24 @@ use measurement::record::RepeatSummary;
 use measurement::{BitRate, Order, RecordSet, TestRecord};
 
 use super::rate::RateChoice;
-use super::{Next, Purpose, Row, RowRate, Search, Task, Trial, results};
+use super::{Next, PlannedRow, Purpose, RowRate, Search, Task, Trial, results};
 
-/// A search that runs all its [`Row`]s a number of times, round by round (A B A B). It ends when a
+/// A search that runs all its [`PlannedRow`]s a number of times, round by round (A B A B). It ends when a
 /// test ends early.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    rows: Vec<Row>,
+    rows: Vec<PlannedRow>,
     times: u32,
 }
 
 impl Repeat {
     /// A search that runs each of `rows` `times` times, round by round.
-    pub const fn new(rows: Vec<Row>, times: u32) -> Self {
+    pub const fn new(rows: Vec<PlannedRow>, times: u32) -> Self {
         Self { rows, times }
     }
 
     /// A search that runs each of `rows` once.
-    pub const fn once(rows: Vec<Row>) -> Self {
+    pub const fn once(rows: Vec<PlannedRow>) -> Self {
         Self::new(rows, 1)
     }
 
@@ -69,7 +69,7 @@ pub(super) fn at_its_rate(task: &Task, done: &[Trial]) -> Next {
 }
 
 /// The spread of the rates of all complete runs of `row`; none: no run gave a rate.
-fn summary(row: &Row, records: &[TestRecord]) -> Option<RepeatSummary> {
+fn summary(row: &PlannedRow, records: &[TestRecord]) -> Option<RepeatSummary> {
     let runs = records
         .iter()
         .filter(|record| row.is_of(record) && record.outcome.ending == Ending::Completed);
@@ -94,7 +94,8 @@ mod tests {
     use crate::search::tests::{ended, failed, plan, rate, titles};
 
     fn two_rows(times: u32) -> Repeat {
-        let rows = [Transport::Tcp, Transport::Udp].map(|transport| Row::of_plan(plan(transport)));
+        let rows =
+            [Transport::Tcp, Transport::Udp].map(|transport| PlannedRow::of_plan(plan(transport)));
         Repeat::new(rows.to_vec(), times)
     }
 

@@ -8,14 +8,14 @@ use measurement::{End, TestPlan};
 use session::SessionError;
 
 use super::repeat::at_its_rate;
-use super::{Next, Purpose, Row, RowRate, Search, Task, Trial, results};
+use super::{Next, PlannedRow, Purpose, RowRate, Search, Task, Trial, results};
 
 /// A search that runs each of its points once. A point that fails is passed over; the search ends
 /// early if the run is interrupted, the server is gone or busy, or the budget has no time left for
 /// the next point.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    points: Vec<Row>,
+    points: Vec<PlannedRow>,
     budget: Option<Duration>,
 }
 
@@ -26,7 +26,7 @@ impl Sweep {
 
     /// A sweep over `points` in their order, which takes no longer than `budget`; none: as long as
     /// it takes.
-    pub const fn new(points: Vec<Row>, budget: Option<Duration>) -> Self {
+    pub const fn new(points: Vec<PlannedRow>, budget: Option<Duration>) -> Self {
         Self { points, budget }
     }
 
@@ -42,7 +42,7 @@ impl Sweep {
     }
 
     /// Whether the next point would end after the budget.
-    fn is_spent(&self, next: &Row, done: &[Trial]) -> bool {
+    fn is_spent(&self, next: &PlannedRow, done: &[Trial]) -> bool {
         let Some(budget) = self.budget else { return false };
         let spent: Duration = done.iter().map(|trial| trial.took).sum();
         let each = u32::try_from(results(done).count()).ok().filter(|count| *count > 0);
@@ -116,8 +116,8 @@ mod tests {
     use super::*;
     use crate::search::tests::{ended, failed, plan_at, rate, run, titles};
 
-    fn rows() -> Vec<Row> {
-        [10, 20, 30, 40, 50].map(|rate| Row::of_plan(plan_at(rate))).to_vec()
+    fn rows() -> Vec<PlannedRow> {
+        [10, 20, 30, 40, 50].map(|rate| PlannedRow::of_plan(plan_at(rate))).to_vec()
     }
 
     fn refused() -> Result<TestRecord, SessionError> {

@@ -13,7 +13,7 @@ use measurement::{
     TrialPurpose,
 };
 
-use super::{Next, Purpose, Row, Search, Task, Trial};
+use super::{Next, PlannedRow, Purpose, Search, Task, Trial};
 
 mod delay;
 mod facts;
@@ -103,7 +103,7 @@ impl Throughput {
             draft.options.block = Some(fine_block(each, due.duration, self.segment()));
         }
         draft.end = End::Time(Duration::from_millis(millis(due.duration)));
-        let row = Row::of_plan(draft.check().ok()?);
+        let row = PlannedRow::of_plan(draft.check().ok()?);
         Some(Task { row, purpose: Purpose::Result { run: 0, of: 1 } })
     }
 

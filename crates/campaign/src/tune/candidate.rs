@@ -8,7 +8,7 @@ use measurement::tune::TriedChange;
 use measurement::verdict::Finding;
 use measurement::{Pacing, TestPlan};
 
-use crate::search::Row;
+use crate::search::PlannedRow;
 use crate::tuner::{Outlook, Tuner};
 
 /// Changes that are tried together.
@@ -19,7 +19,7 @@ pub(super) struct Candidate {
     /// Risks of the changes, and programs that may write the settings again, each once.
     pub(super) cautions: Vec<String>,
     /// The row with them.
-    pub(super) row: Row,
+    pub(super) row: PlannedRow,
 }
 
 impl Candidate {
@@ -41,7 +41,7 @@ impl Candidate {
     /// Why none is to be tried: a sentence without a full stop.
     pub(super) fn of(
         finding: &Finding,
-        row: &Row,
+        row: &PlannedRow,
         tuners: &mut (impl Tuners + ?Sized),
     ) -> Result<Self, String> {
         let (changes, cautions) = (Vec::new(), Vec::new());
@@ -127,7 +127,7 @@ impl Candidate {
     }
 }
 
-impl Row {
+impl PlannedRow {
     /// Adds a setting of a host, in place of another value of it.
     fn set(&mut self, change: &Change) {
         let new = change.setting.target();
@@ -272,8 +272,10 @@ pub(super) mod tests {
         }
     }
 
-    fn row() -> Row {
-        Row::of_plan(PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan"))
+    fn row() -> PlannedRow {
+        PlannedRow::of_plan(
+            PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan"),
+        )
     }
 
     fn candidate(changes: &[(Role, Setting)]) -> Result<Candidate, String> {
@@ -322,7 +324,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_further_value_of_a_setting_takes_the_place_of_the_one_before() {
-        let before = Row { settings: vec![sysctl(1), feature("tso")], ..row() };
+        let before = PlannedRow { settings: vec![sysctl(1), feature("tso")], ..row() };
         let further = finding(&[(Role::Here, sysctl(2))]);
         let mut hosts = Hosts::of(&[Role::Here]);
         let Candidate { row, .. } = Candidate::of(&further, &before, &mut hosts).expect("one");

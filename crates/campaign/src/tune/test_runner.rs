@@ -6,7 +6,7 @@ use session::SessionError;
 
 use super::candidate::Tuners;
 use crate::runner::{Results, Runner};
-use crate::search::{Row, Search};
+use crate::search::{PlannedRow, Search};
 use crate::tuner::Tuner;
 
 /// Runs tests on hosts, whose settings it makes.
@@ -18,7 +18,7 @@ pub(super) trait TestRunner: Tuners {
     ///
     /// # Errors
     /// [`SessionError::Setting`] if one cannot be made.
-    fn set(&mut self, row: &Row) -> Result<(), SessionError>;
+    fn set(&mut self, row: &PlannedRow) -> Result<(), SessionError>;
 }
 
 impl TestRunner for Runner<'_> {
@@ -26,7 +26,7 @@ impl TestRunner for Runner<'_> {
         Runner::search(self, search)
     }
 
-    fn set(&mut self, row: &Row) -> Result<(), SessionError> {
+    fn set(&mut self, row: &PlannedRow) -> Result<(), SessionError> {
         Runner::set(self, row)
     }
 }

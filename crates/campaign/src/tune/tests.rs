@@ -85,7 +85,7 @@ impl TestRunner for Simulated {
         Results { records: RecordSet::new(records), error, not_run: Vec::new() }
     }
 
-    fn set(&mut self, row: &Row) -> Result<(), SessionError> {
+    fn set(&mut self, row: &PlannedRow) -> Result<(), SessionError> {
         Tuner::set(self, &row.settings).map_err(SessionError::Setting)
     }
 }
@@ -134,7 +134,7 @@ fn finding(setting: &Setting) -> Finding {
 fn tune() -> Tune {
     let plan = PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan");
     Tune {
-        row: Row::of_plan(plan),
+        row: PlannedRow::of_plan(plan),
         goal: Metric::Throughput,
         rule: AbRule { most_pairs: 16, margin_ratio: 0.02, confidence: 0.95 },
         guard: 0.1,

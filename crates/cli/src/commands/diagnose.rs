@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use campaign::search::{Decide, Repeat};
-use campaign::{Row, Runner, Search};
+use campaign::{PlannedRow, Runner, Search};
 use host::Tree;
 use host::inventory::kernel_config::{self, Lacking, Purpose};
 use host::tuning::{self, Script, Step, TuningError};
@@ -88,7 +88,7 @@ fn told(lacking: &Lacking, root: Option<&Path>) -> Option<String> {
 
 /// Against a server.
 fn test(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
-    let rows = plans(flags)?.into_iter().map(Row::of_plan);
+    let rows = plans(flags)?.into_iter().map(PlannedRow::of_plan);
     // -b 0 is unlimited.
     let is_open = flags.rate.is_none();
     let rows = rows.map(|row| if is_open { row.at_the_rate_without_loss() } else { row });
@@ -106,7 +106,7 @@ fn test(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 }
 
 /// The rows, and by default what decides where these leave something open.
-fn search(flags: &DiagnoseFlags, rows: Vec<Row>) -> Box<dyn Search> {
+fn search(flags: &DiagnoseFlags, rows: Vec<PlannedRow>) -> Box<dyn Search> {
     if flags.no_follow_up { Box::new(Repeat::once(rows)) } else { Box::new(Decide::new(rows)) }
 }
 

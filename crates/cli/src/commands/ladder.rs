@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use campaign::search::Repeat;
-use campaign::{Ladder, Results, Row, Runner};
+use campaign::{Ladder, PlannedRow, Results, Runner};
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::packets::PacketsRecord;
@@ -44,7 +44,7 @@ pub(crate) fn run(flags: &LadderFlags) -> anyhow::Result<ExitCode> {
     finish(flags, form, &first, &results, frames)
 }
 
-fn rows(flags: &LadderFlags) -> Result<Vec<Row>, UsageError> {
+fn rows(flags: &LadderFlags) -> Result<Vec<PlannedRow>, UsageError> {
     let ladder = Ladder {
         direction: if flags.receive { Direction::Receive } else { Direction::Send },
         time: flags.time,

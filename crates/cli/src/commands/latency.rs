@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use campaign::search::Repeat;
-use campaign::{Row, Runner};
+use campaign::{PlannedRow, Runner};
 use linux::event::StopSignals;
 use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;
@@ -41,10 +41,12 @@ pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
 }
 
 /// Exchanges alone, then load with a probe beside it.
-fn rows(flags: &LatencyFlags) -> Result<Vec<Row>, UsageError> {
+fn rows(flags: &LatencyFlags) -> Result<Vec<PlannedRow>, UsageError> {
     let probe_every = Some(flags.exchange.probe_every);
-    let exchanges = exchanges(flags)?.into_iter().map(Row::of_plan);
-    let loads = loads(flags)?.into_iter().map(|plan| Row { probe_every, ..Row::of_plan(plan) });
+    let exchanges = exchanges(flags)?.into_iter().map(PlannedRow::of_plan);
+    let loads = loads(flags)?
+        .into_iter()
+        .map(|plan| PlannedRow { probe_every, ..PlannedRow::of_plan(plan) });
     Ok(exchanges.chain(loads).collect())
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use campaign::mesh::message::{Answer, LONGEST_LINE, Order};
 use campaign::search::Repeat;
-use campaign::{Row, Runner};
+use campaign::{PlannedRow, Runner};
 use linux::clock;
 use measurement::host::Role;
 use measurement::outcome::Ending;
@@ -165,7 +165,7 @@ fn tested(to: &str, test: &Test<'_>) -> Result<Vec<MeshReading>, String> {
     let plan = |direction| plan(direction, time, streams);
     let plans = [plan(Direction::Send)?, plan(Direction::Receive)?];
     let request = request(to, key, plans[0].clone())?;
-    let rows = plans.map(Row::of_plan).to_vec();
+    let rows = plans.map(PlannedRow::of_plan).to_vec();
     let results = Runner::new(request, None, &mut ()).search(&mut Repeat::once(rows));
     if let Some(error) = results.error {
         return Err(error.to_string());

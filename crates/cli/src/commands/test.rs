@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use campaign::search::{Fastest, Repeat};
-use campaign::{Monitor, Row, Runner, Search};
+use campaign::{Monitor, PlannedRow, Runner, Search};
 use linux::event::StopSignals;
 use measurement::{TestPlan, Transport};
 use report::export::{Export, Table};
@@ -68,7 +68,8 @@ fn flood(flags: &TestFlags, plans: &[TestPlan]) -> Option<&'static str> {
 /// The strategy that the flags choose.
 fn search(flags: &TestFlags, plans: Vec<TestPlan>) -> Box<dyn Search> {
     let probe_every = flags.rows.latency.then_some(flags.rows.probe_every);
-    let rows = plans.into_iter().map(Row::of_plan).map(|row| Row { probe_every, ..row });
+    let rows =
+        plans.into_iter().map(PlannedRow::of_plan).map(|row| PlannedRow { probe_every, ..row });
     // As with iperf3, -b 0 is unlimited.
     let is_open = flags.stream.rate.is_none();
     let rows = rows.map(|row| if is_open { row.at_the_rate_without_loss() } else { row }).collect();

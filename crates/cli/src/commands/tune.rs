@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use campaign::{AB_CONFIDENCE, ObservedHost, Requirements, Row, Runner, Tune, Tuned};
+use campaign::{AB_CONFIDENCE, ObservedHost, PlannedRow, Requirements, Runner, Tune, Tuned};
 use host::Tree;
 use host::tuning::{self, Files, PersistBy, PersistentChange, Tuning};
 use linux::entropy;
@@ -77,7 +77,7 @@ pub(crate) fn run(flags: &TuneFlags) -> anyhow::Result<ExitCode> {
 }
 
 /// The row before any change. A round-trip time that is to become better is probed.
-fn row(flags: &TuneFlags) -> Result<Row, UsageError> {
+fn row(flags: &TuneFlags) -> Result<PlannedRow, UsageError> {
     let wrong = |text: &str| Err(UsageError(text.to_owned()));
     let test = &flags.test;
     if test.rows.no_evidence {
@@ -88,7 +88,7 @@ fn row(flags: &TuneFlags) -> Result<Row, UsageError> {
         return wrong("--goal pps counts datagrams: type -u and -b RATE");
     }
     let is_probed = flags.goal == Metric::Latency || row.probe_every.is_some();
-    Ok(Row { probe_every: is_probed.then_some(test.rows.probe_every), ..row })
+    Ok(PlannedRow { probe_every: is_probed.then_some(test.rows.probe_every), ..row })
 }
 
 /// Runs the tuning; what came of it, and why changes could not be undone, if they could not.

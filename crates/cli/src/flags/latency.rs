@@ -25,7 +25,7 @@ pub(crate) struct LatencyFlags {
 
     /// Which rows, with commas between them [default: all]
     #[arg(long, env = "LINERATE_ONLY", value_name = "ROWS", value_delimiter = ',')]
-    pub(crate) only: Vec<Row>,
+    pub(crate) only: Vec<LatencyRow>,
     /// Duration of each row
     #[arg(short, long, default_value = "3s", env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) time: Duration,
@@ -76,7 +76,7 @@ pub(crate) struct ExchangeFlags {
 
 /// One kind of row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Row {
+pub(crate) enum LatencyRow {
     /// Requests over a TCP connection that stays open
     Tcp,
     /// Requests over UDP
@@ -104,11 +104,11 @@ impl LatencyFlags {
 
     /// Whether all rows are of load.
     pub(crate) fn has_no_requests(&self) -> bool {
-        !self.only.is_empty() && self.only.iter().all(|row| *row == Row::Load)
+        !self.only.is_empty() && self.only.iter().all(|row| *row == LatencyRow::Load)
     }
 
     /// Whether such rows are wanted.
-    pub(crate) fn wants(&self, row: Row) -> bool {
+    pub(crate) fn wants(&self, row: LatencyRow) -> bool {
         self.only.is_empty() || self.only.contains(&row)
     }
 }

@@ -39,7 +39,7 @@ fn every_row_names_tests_that_exist() {
 }
 
 /// One flag in the table.
-struct Row {
+struct FlagRow {
     flags: Vec<String>,
     role: String,
     tests: Vec<String>,
@@ -47,7 +47,7 @@ struct Row {
 }
 
 /// Rows `| flag | role | effect | tested by |`.
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<FlagRow> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/iperf3.md");
     let text = fs::read_to_string(path).expect("the document");
     let (_, text) = text.split_once("\n## Flags\n").expect("the table");
@@ -57,10 +57,15 @@ fn rows() -> Vec<Row> {
     flagged.map(|(line, cells)| row(line, &cells)).collect()
 }
 
-fn row(line: &str, cells: &[String]) -> Row {
+fn row(line: &str, cells: &[String]) -> FlagRow {
     let flags = code(&cells[1]).filter_map(long_flag).collect();
     let role = cells[2].trim().to_owned();
-    Row { flags, role, tests: code(&cells[4]).map(str::to_owned).collect(), line: line.to_owned() }
+    FlagRow {
+        flags,
+        role,
+        tests: code(&cells[4]).map(str::to_owned).collect(),
+        line: line.to_owned(),
+    }
 }
 
 /// What stands between backticks.

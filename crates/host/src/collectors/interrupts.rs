@@ -52,13 +52,13 @@ pub(super) fn parse_twice(text: &str, into: &mut Reading) {
 #[derive(Debug, Default)]
 struct Before {
     cpus: Vec<u32>,
-    rows: Vec<Row>,
+    rows: Vec<InterruptRow>,
     /// Where the next row stands if the text is as it was.
     next: usize,
 }
 
 #[derive(Debug)]
-struct Row {
+struct InterruptRow {
     name: Box<str>,
     /// For each of the CPUs; none: it was not seen there yet.
     counts: Vec<Option<u64>>,
@@ -106,7 +106,7 @@ impl Before {
         }
         // An interrupt came or went.
         self.rows.iter().position(|row| *row.name == *name).unwrap_or_else(|| {
-            self.rows.push(Row { name: name.into(), counts: Vec::new() });
+            self.rows.push(InterruptRow { name: name.into(), counts: Vec::new() });
             self.rows.len() - 1
         })
     }

@@ -10,7 +10,7 @@ use crate::Tree;
 
 /// An interrupt with a number and its counts: a row of `/proc/interrupts` (proc_interrupts(5)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct IrqRow {
     /// Number of the interrupt.
     pub number: u32,
     /// Text after the counts: interrupt controller, its own number of the interrupt, trigger type,
@@ -22,7 +22,7 @@ pub struct Row {
 
 /// Parses the text of `/proc/interrupts` (proc_interrupts(5)). Rows without a number (`NMI`,
 /// `IPI0`) belong to no device and are left out.
-pub fn rows(text: &str) -> Vec<Row> {
+pub fn rows(text: &str) -> Vec<IrqRow> {
     let mut lines = text.lines();
     let head = lines.next().unwrap_or_default();
     let number = |word: &str| word.strip_prefix("CPU")?.parse().ok();
@@ -30,7 +30,7 @@ pub fn rows(text: &str) -> Vec<Row> {
     lines.filter_map(|line| row(line, &cpus)).collect()
 }
 
-fn row(line: &str, cpus: &[u32]) -> Option<Row> {
+fn row(line: &str, cpus: &[u32]) -> Option<IrqRow> {
     let (number, rest) = line.split_once(':')?;
     let number = number.trim().parse().ok()?;
     let mut words = rest.split_whitespace();
@@ -38,10 +38,10 @@ fn row(line: &str, cpus: &[u32]) -> Option<Row> {
     for cpu in cpus {
         counts.insert(*cpu, words.next()?.parse().ok()?);
     }
-    Some(Row { number, words: words.collect::<Vec<_>>().join(" "), counts })
+    Some(IrqRow { number, words: words.collect::<Vec<_>>().join(" "), counts })
 }
 
-impl Row {
+impl IrqRow {
     /// Names of its devices: the words after the trigger (`2-edge`, `Level`), or the last word
     /// with those that share the interrupt.
     fn name(&self) -> String {
@@ -67,7 +67,7 @@ pub(super) fn irqs(tree: &Tree, interfaces: &[Interface]) -> (Vec<Irq>, Option<G
         Err(error) => return (Vec::new(), Some(super::gap("interrupts of interfaces", &error))),
     };
     let marks: Vec<_> = interfaces.iter().filter_map(|one| Marks::new(tree, one)).collect();
-    let irq = |row: Row| {
+    let irq = |row: IrqRow| {
         let interface = match Marks::owner(&marks, &row)? {
             Owner::One(interface) => Some(interface.to_owned()),
             Owner::OneOfSeveral => None,
@@ -77,7 +77,7 @@ pub(super) fn irqs(tree: &Tree, interfaces: &[Interface]) -> (Vec<Irq>, Option<G
     (rows(&text).into_iter().filter_map(irq).collect(), None)
 }
 
-fn irq(tree: &Tree, row: Row, interface: Option<String>) -> Irq {
+fn irq(tree: &Tree, row: IrqRow, interface: Option<String>) -> Irq {
     let cpus = |file: &str| {
         let text = tree.value(&format!("proc/irq/{}/{file}", row.number));
         text.map(|text| list(&text)).unwrap_or_default()
@@ -141,7 +141,7 @@ impl<'a> Marks<'a> {
     /// The interface whose name the interrupt has, before one whose device it is of: several
     /// interfaces may share a device. One that is named after a driver is of an interface of
     /// that driver. None: it is of no interface.
-    fn owner(marks: &[Self], row: &Row) -> Option<Owner<'a>> {
+    fn owner(marks: &[Self], row: &IrqRow) -> Option<Owner<'a>> {
         let is_of = |one: &&Self| one.names.iter().any(|name| is_named(&row.words, name));
         let named = marks.iter().find(is_of);
         let own = named.or_else(|| marks.iter().find(|one| one.numbers.contains(&row.number)));
@@ -205,7 +205,7 @@ ERR:          0
             [25, 27, 29, 167, 53, 22, 99]
         );
         assert_eq!(rows[0].counts, BTreeMap::from([(0, 0), (2, 12345)]));
-        let names: Vec<_> = rows.iter().map(Row::name).collect();
+        let names: Vec<_> = rows.iter().map(IrqRow::name).collect();
         assert_eq!(
             names,
             [

@@ -24,7 +24,8 @@ impl Export for OpenMetrics {
     }
 
     fn write(&self, records: &RecordSet, _: Width, out: &mut dyn Write) -> io::Result<()> {
-        let rows: Vec<_> = results::rows(&records.records).into_iter().map(Row::new).collect();
+        let rows: Vec<_> =
+            results::rows(&records.records).into_iter().map(LabelledRow::new).collect();
         if let Some(success) = success(records) {
             writeln!(out, "{RUN_SUCCESS}{success}")?;
         }
@@ -45,13 +46,13 @@ impl Export for OpenMetrics {
 }
 
 /// A result with its labels.
-struct Row<'a> {
+struct LabelledRow<'a> {
     result: ResultRow<'a>,
     /// Its labels, without braces.
     labels: String,
 }
 
-impl<'a> Row<'a> {
+impl<'a> LabelledRow<'a> {
     fn new(result: ResultRow<'a>) -> Self {
         let mut labels = format!("row=\"{}\"", escaped(&result.title));
         let more = [("peer", result.peer()), ("run", result.run.clone())];
@@ -83,7 +84,7 @@ struct Family {
     kind: &'static str,
     help: &'static str,
     /// The samples of a row, a line each; empty: not known.
-    samples: fn(&Self, &Row<'_>) -> String,
+    samples: fn(&Self, &LabelledRow<'_>) -> String,
 }
 
 const FAMILIES: &[Family] = &[
@@ -158,13 +159,13 @@ const FAMILIES: &[Family] = &[
 ];
 
 impl Family {
-    fn value(&self, row: &Row<'_>, value: Option<impl ToString>) -> String {
+    fn value(&self, row: &LabelledRow<'_>, value: Option<impl ToString>) -> String {
         let value = value.map(|value| value.to_string());
         value.map_or_else(String::new, |value| format!("{}{{{}}} {value}\n", self.name, row.labels))
     }
 }
 
-fn round_trips(family: &Family, row: &Row<'_>) -> String {
+fn round_trips(family: &Family, row: &LabelledRow<'_>) -> String {
     let Some(RoundTrips { times, count, .. }) = row.result.round_trips() else {
         return String::new();
     };
@@ -177,7 +178,7 @@ fn round_trips(family: &Family, row: &Row<'_>) -> String {
 }
 
 /// Each state has a sample, whose label has the name of the family: one is 1, the others are 0.
-fn stamp(_: &Family, row: &Row<'_>) -> String {
+fn stamp(_: &Family, row: &LabelledRow<'_>) -> String {
     let Some(judgement) = &row.result.record.judgement else { return String::new() };
     let states = [Stamp::Valid, Stamp::Suspect, Stamp::Invalid];
     let each = states.iter().map(|state| {

@@ -9,13 +9,13 @@ use crate::comparison::{remarks, result};
 /// A comparison, a row each.
 #[derive(Debug, Serialize)]
 pub(super) struct Compared {
-    rows: Vec<Row>,
+    rows: Vec<ComparedRow>,
     remarks: Vec<String>,
     differences: Vec<Difference>,
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct ComparedRow {
     title: String,
     before: String,
     after: String,
@@ -39,11 +39,11 @@ impl Compared {
     }
 }
 
-fn row(row: &RowComparison) -> Row {
+fn row(row: &RowComparison) -> ComparedRow {
     let mean = |side: &Side| {
         if side.runs == 0 { "no run".to_owned() } else { row.quantity.show(side.mean) }
     };
-    Row {
+    ComparedRow {
         title: row.row.clone(),
         before: mean(&row.before),
         after: mean(&row.after),

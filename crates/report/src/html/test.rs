@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::command;
 use super::host::{self, CpuTime, Flame, HostTables};
-use super::throughput::{self, Course, Row};
+use super::throughput::{self, Course, ThroughputRow};
 use super::traffic::{self, Flow, Shares, Times};
 use super::verdict::{self, Reason, Told};
 use crate::notes;
@@ -24,7 +24,7 @@ pub(super) struct Test {
     ends: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    rows: Vec<Row>,
+    rows: Vec<ThroughputRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Told>,
     reasons: Vec<Reason>,

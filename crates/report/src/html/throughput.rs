@@ -9,7 +9,7 @@ use crate::verdict::percent;
 
 /// The main numbers of a direction, or of an exchange of requests.
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct ThroughputRow {
     title: String,
     value: String,
     facts: Vec<[String; 2]>,
@@ -41,7 +41,7 @@ struct StreamCourse {
 }
 
 /// One for each direction; of an exchange of requests the median round trip.
-pub(super) fn rows(record: &TestRecord) -> Vec<Row> {
+pub(super) fn rows(record: &TestRecord) -> Vec<ThroughputRow> {
     let plan = &record.plan;
     if let Some(trips) = &record.outcome.round_trips {
         let facts = [
@@ -50,9 +50,9 @@ pub(super) fn rows(record: &TestRecord) -> Vec<Row> {
             ("lost", group_thousands(trips.lost)),
         ];
         let value = Quantity::RoundTrip.show(trips.times.p50.as_secs_f64());
-        return vec![Row { title: plan.row(), value, facts: named(&facts) }];
+        return vec![ThroughputRow { title: plan.row(), value, facts: named(&facts) }];
     }
-    let rows = record.outcome.directions.iter().map(|outcome| Row {
+    let rows = record.outcome.directions.iter().map(|outcome| ThroughputRow {
         title: plan.row_of_direction(outcome.direction),
         value: outcome.headline().map_or_else(|| "-".to_owned(), |all| all.rate.to_string()),
         facts: facts(outcome),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use measurement::outcome::{DatagramLedger, Throughput};
 use measurement::{StreamRecord, Transport};
 
-use super::rows::{Datagrams, Row, Whose, way};
+use super::rows::{Datagrams, Iperf2Row, Whose, way};
 use super::{COLUMNS, Form, HEADER, RULE, Text, at};
 use crate::iperf3::UnitFormat;
 
@@ -56,11 +56,11 @@ impl Carried<'_> {
     }
 
     /// A row for each stream, if there are several whose bytes are known, and that of all together.
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<Iperf2Row> {
         let all = self.row();
         let is_known = self.streams.len() > 1 && self.each.len() == self.streams.len();
         let each = self.each.iter().zip(self.streams).enumerate().filter(|_| is_known);
-        let each = each.map(|(index, (bytes, stream))| Row {
+        let each = each.map(|(index, (bytes, stream))| Iperf2Row {
             bytes: *bytes,
             whose: Whose::Stream(self.index() + index, !stream.sender),
             way: way(stream),
@@ -73,7 +73,7 @@ impl Carried<'_> {
         usize::try_from(self.first.saturating_sub(1)).unwrap_or(usize::MAX)
     }
 
-    fn row(&self) -> Row {
+    fn row(&self) -> Iperf2Row {
         let whose = match self.streams.len() {
             1 => Whose::Stream(self.index(), !self.streams[0].sender),
             streams => Whose::Sum(streams),
@@ -85,11 +85,11 @@ impl Carried<'_> {
             all: ledger.sent,
             one_way: None,
         });
-        Row {
+        Iperf2Row {
             transport: if datagrams.is_some() { Transport::Udp } else { Transport::Tcp },
             datagrams,
             way: self.streams.last().map_or((None, None), way),
-            ..Row::new(whose, (0.0, span.as_secs_f64()), bytes)
+            ..Iperf2Row::new(whose, (0.0, span.as_secs_f64()), bytes)
         }
     }
 }

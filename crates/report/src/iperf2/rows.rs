@@ -26,7 +26,7 @@ pub(super) struct Datagrams {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct Iperf2Row {
     pub(super) whose: Whose,
     /// Begin and end in seconds.
     pub(super) span: (f64, f64),
@@ -48,7 +48,7 @@ pub(super) const fn way(stream: &StreamRecord) -> Way {
     if stream.sender { (stream.local, stream.peer) } else { (stream.peer, stream.local) }
 }
 
-impl Row {
+impl Iperf2Row {
     pub(super) const fn new(whose: Whose, span: (f64, f64), bytes: u64) -> Self {
         let (sent, transport) = (0, Transport::Udp);
         Self { whose, span, bytes, sent, transport, datagrams: None, way: (None, None) }
@@ -130,7 +130,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 /// The rows of the interval after the sample with this index.
-pub(super) fn intervals(course: &Course<'_>, index: usize) -> Vec<Row> {
+pub(super) fn intervals(course: &Course<'_>, index: usize) -> Vec<Iperf2Row> {
     let Some([from, to]) = course.samples.get(index..index + 2) else { return Vec::new() };
     let begin = course.samples[0].at;
     let span = (from.at.since(begin).as_secs_f64(), to.at.since(begin).as_secs_f64());
@@ -138,7 +138,7 @@ pub(super) fn intervals(course: &Course<'_>, index: usize) -> Vec<Row> {
 }
 
 /// The rows of the whole test.
-pub(super) fn totals(course: &Course<'_>) -> Vec<Row> {
+pub(super) fn totals(course: &Course<'_>) -> Vec<Iperf2Row> {
     let (Some(first), Some(last)) = (course.samples.first(), course.samples.last()) else {
         return Vec::new();
     };
@@ -152,7 +152,7 @@ fn rows(
     (from, to): (&Sample, &Sample),
     span: (f64, f64),
     ends: u64,
-) -> Vec<Row> {
+) -> Vec<Iperf2Row> {
     let transport = course.plan.transport;
     // The header was sent before the first sample, and is payload to iperf2.
     let header = |stream: &StreamRecord| {
@@ -166,12 +166,12 @@ fn rows(
         .enumerate()
         .map(|(index, (stream, (a, b)))| {
             let moved = b.counters.since(&a.counters);
-            Row {
+            Iperf2Row {
                 sent: b.counters.sequence.saturating_sub(a.counters.sequence) + ends,
                 transport,
                 way: way(stream),
                 // Both directions of a connection have its number.
-                ..Row::new(
+                ..Iperf2Row::new(
                     Whose::Stream(index % connections, stream.sender),
                     span,
                     moved.bytes + header(stream),
@@ -185,8 +185,8 @@ fn rows(
         let sent = rows.iter().map(|row| row.sent).sum();
         let last = &rows[rows.len() - 1];
         let way = last.way;
-        let sum = Row::new(Whose::Sum(rows.len()), span, bytes);
-        rows.push(Row { sent, transport, way, ..sum });
+        let sum = Iperf2Row::new(Whose::Sum(rows.len()), span, bytes);
+        rows.push(Iperf2Row { sent, transport, way, ..sum });
     }
     rows
 }

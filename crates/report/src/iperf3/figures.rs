@@ -12,7 +12,7 @@ use super::{PeerResults, Role};
 mod interval;
 mod total;
 
-pub(super) use interval::{Detail, Progress, Row, Step, Way};
+pub(super) use interval::{Detail, IntervalRow, Progress, Step, Way};
 pub(super) use total::{StreamTotal, Total, TotalSum, totals};
 
 /// The directions in the order in which an end prints them; true: it sends. The client's

@@ -71,8 +71,8 @@ impl Path {
 fn found(seconds: u64, tcp: Option<u64>, mut record: impl FnMut(&Task) -> TestRecord) -> Found {
     let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
     draft.end = End::Time(Duration::from_secs(seconds));
-    let row = Row::of_plan(draft.check().expect("a plan")).at_the_rate_without_loss();
-    let first = tcp.map(|_| Row::of_plan(plan(Transport::Tcp)));
+    let row = PlannedRow::of_plan(draft.check().expect("a plan")).at_the_rate_without_loss();
+    let first = tcp.map(|_| PlannedRow::of_plan(plan(Transport::Tcp)));
     let mut search = Repeat::once(first.into_iter().chain([row]).collect());
     let (done, end) = run(&mut search, |task| {
         Ok(if task.row.plan.transport == Transport::Tcp {
@@ -200,7 +200,7 @@ fn short_rows_have_short_trials() {
 fn streams_share_the_rate() {
     let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
     draft.streams = 4;
-    let row = Row::of_plan(draft.check().expect("a plan")).at_the_rate_without_loss();
+    let row = PlannedRow::of_plan(draft.check().expect("a plan")).at_the_rate_without_loss();
     let (done, _) = run(&mut Repeat::once(vec![row]), |task| Ok(PATH.record(task)));
     let plan = &done.last().expect("a row").task.row.plan;
     let each = plan.options.rate.expect("found").bits_per_second();
@@ -209,15 +209,16 @@ fn streams_share_the_rate() {
 
 #[test]
 fn a_rate_that_was_asked_is_not_searched() {
-    let row = Row::of_plan(crate::search::tests::plan_at(70_000_000)).at_the_rate_without_loss();
+    let row =
+        PlannedRow::of_plan(crate::search::tests::plan_at(70_000_000)).at_the_rate_without_loss();
     assert_eq!(row.rate, RowRate::Planned);
-    let row = Row::of_plan(plan(Transport::Tcp)).at_the_rate_without_loss();
+    let row = PlannedRow::of_plan(plan(Transport::Tcp)).at_the_rate_without_loss();
     assert_eq!(row.rate, RowRate::Planned);
 }
 
 #[test]
 fn a_trial_that_fails_ends_the_search_and_names_the_row() {
-    let row = Row::of_plan(plan(Transport::Udp)).at_the_rate_without_loss();
+    let row = PlannedRow::of_plan(plan(Transport::Udp)).at_the_rate_without_loss();
     let mut search = Repeat::once(vec![row.clone(), row]);
     let mut left = 2;
     let (done, end) = run(&mut search, |task| -> Result<TestRecord, SessionError> {
@@ -230,7 +231,7 @@ fn a_trial_that_fails_ends_the_search_and_names_the_row() {
 
 #[test]
 fn repeated_runs_start_from_what_was_found_and_have_one_summary() {
-    let row = Row::of_plan(plan(Transport::Udp)).at_the_rate_without_loss();
+    let row = PlannedRow::of_plan(plan(Transport::Udp)).at_the_rate_without_loss();
     let mut search = Repeat::new(vec![row], 2);
     let (done, _) = run(&mut search, |task| {
         let mut record = PATH.record(task);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use campaign::{Row, Server, Tuner};
+use campaign::{PlannedRow, Server, Tuner};
 use measurement::AbSide;
 use measurement::remedy::Setting;
 
@@ -14,7 +14,7 @@ use crate::one_row::one_row;
 pub(super) struct Side {
     /// It as the record has it, without a rate.
     pub(super) shown: AbSide,
-    pub(super) row: Row,
+    pub(super) row: PlannedRow,
     /// All else that a test has, in words: it is the same for all tests of a run.
     shared: String,
 }
@@ -89,7 +89,7 @@ fn side(own: Own<'_>) -> Result<Side, UsageError> {
 
 /// Checks that the sides can be tested in turn.
 fn check_together(sides: &[&Side; 2]) -> Result<(), UsageError> {
-    let is_any = |has: fn(&Row) -> bool| sides.iter().any(|side| has(&side.row));
+    let is_any = |has: fn(&PlannedRow) -> bool| sides.iter().any(|side| has(&side.row));
     if is_any(|row| row.program.is_some()) {
         if is_any(|row| !row.settings.is_empty()) {
             let text = "another program does not tell whether a change cut the connection: leave \

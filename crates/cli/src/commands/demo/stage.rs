@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use campaign::search::Repeat;
-use campaign::{Results, Row, Runner};
+use campaign::{PlannedRow, Results, Runner};
 use linux::event::StopSignals;
 use measurement::{IntoMap, RecordSet, TestPlan, TestRecord};
 use report::export::{Audience, Table};
@@ -57,7 +57,7 @@ impl<'a> Stage<'a> {
         let mut progress =
             Progress::new(Detail::from_flags(self.flags.quiet, false)).of(plans.len());
         let mut runner = Runner::new(request, Some(self.interrupts), &mut progress);
-        let rows = plans.iter().cloned().map(Row::of_plan).collect();
+        let rows = plans.iter().cloned().map(PlannedRow::of_plan).collect();
         let results = runner.search(&mut Repeat::once(rows));
         let is_complete = results.are_complete();
         self.show(&results.records, plans);

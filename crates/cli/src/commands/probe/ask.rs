@@ -64,12 +64,12 @@ impl Rules {
             let most = self.max_time.as_secs_f64();
             return Err(Refusal::Invalid(format!("time is above {most} s (--max-time), or zero")));
         }
-        let draft = self.draft(given.row.unwrap_or(Row::TcpLatency), time, given.rate);
+        let draft = self.draft(given.row.unwrap_or(AskedRow::TcpLatency), time, given.rate);
         let plan = draft.check().map_err(|error| Refusal::Invalid(error.to_string()))?;
         Ok(Asked { target, plan })
     }
 
-    fn draft(&self, row: Row, time: Duration, rate: Option<BitRate>) -> PlanDraft {
+    fn draft(&self, row: AskedRow, time: Duration, rate: Option<BitRate>) -> PlanDraft {
         let (transport, direction, is_exchange) = row.parts();
         let usual = (transport == Transport::Udp).then_some(USUAL_RATE_OF_UDP);
         let rate = rate.filter(|rate| rate.bits_per_second() > 0).or(usual);
@@ -98,7 +98,7 @@ impl Rules {
 #[derive(Default)]
 struct Parameters {
     target: Option<String>,
-    row: Option<Row>,
+    row: Option<AskedRow>,
     time: Option<Duration>,
     rate: Option<BitRate>,
 }
@@ -117,7 +117,7 @@ impl Parameters {
     fn set(&mut self, key: &str, value: String) -> Result<(), String> {
         let is_new = match key {
             "target" => self.target.replace(value).is_none(),
-            "row" => self.row.replace(Row::read(&value)?).is_none(),
+            "row" => self.row.replace(AskedRow::read(&value)?).is_none(),
             "time" => {
                 let time = parse_duration(&value).map_err(|error| format!("time: {error}"))?;
                 self.time.replace(time).is_none()
@@ -134,7 +134,7 @@ impl Parameters {
 
 /// What is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Row {
+enum AskedRow {
     TcpSend,
     TcpReceive,
     UdpSend,
@@ -143,7 +143,7 @@ enum Row {
     UdpLatency,
 }
 
-impl Row {
+impl AskedRow {
     fn read(text: &str) -> Result<Self, String> {
         let found = ROWS.iter().find(|(name, _)| *name == text).map(|(_, row)| *row);
         found.ok_or_else(|| {
@@ -184,13 +184,13 @@ fn decoded(value: &str) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
-const ROWS: [(&str, Row); 6] = [
-    ("tcp-send", Row::TcpSend),
-    ("tcp-receive", Row::TcpReceive),
-    ("udp-send", Row::UdpSend),
-    ("udp-receive", Row::UdpReceive),
-    ("tcp-latency", Row::TcpLatency),
-    ("udp-latency", Row::UdpLatency),
+const ROWS: [(&str, AskedRow); 6] = [
+    ("tcp-send", AskedRow::TcpSend),
+    ("tcp-receive", AskedRow::TcpReceive),
+    ("udp-send", AskedRow::UdpSend),
+    ("udp-receive", AskedRow::UdpReceive),
+    ("tcp-latency", AskedRow::TcpLatency),
+    ("udp-latency", AskedRow::UdpLatency),
 ];
 const USUAL_TIME: Duration = Duration::from_secs(1);
 /// iperf3's.

@@ -1,7 +1,7 @@
 //! One test, and its result as metrics.
 
 use campaign::search::Repeat;
-use campaign::{Row, Runner};
+use campaign::{PlannedRow, Runner};
 use linux::event::StopSignals;
 use measurement::RecordSet;
 use report::Width;
@@ -37,7 +37,7 @@ pub(super) fn run(asked: Asked, stop: &StopSignals) -> Measured {
     let begun = linux::clock::monotonic();
     let mut monitor = ();
     let mut runner = Runner::new(request, Some(stop), &mut monitor);
-    let results = runner.search(&mut Repeat::once(vec![Row::of_plan(asked.plan)]));
+    let results = runner.search(&mut Repeat::once(vec![PlannedRow::of_plan(asked.plan)]));
     let took = linux::clock::monotonic().saturating_sub(begun);
     let mut records = results.records;
     records.error = match &results.error {

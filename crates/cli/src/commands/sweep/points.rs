@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use campaign::Row;
+use campaign::PlannedRow;
 use campaign::search::Sweep;
 use linux::limits;
 use linux::memory::Region;
@@ -28,7 +28,7 @@ pub(super) struct Points {
 #[derive(Clone, Debug)]
 pub(super) struct Point {
     pub(super) settings: Vec<Setting>,
-    pub(super) row: Row,
+    pub(super) row: PlannedRow,
 }
 
 impl Points {
@@ -59,7 +59,7 @@ impl Points {
         let point = |settings: Vec<(Axis, Setting)>| -> Result<Point, UsageError> {
             let row = row(&base, end, &settings)?;
             let probe_every = flags.test.rows.latency.then_some(flags.test.rows.probe_every);
-            let row = Row { probe_every, ..row };
+            let row = PlannedRow { probe_every, ..row };
             let row = if is_open { row.at_the_rate_without_loss() } else { row };
             Ok(Point { settings: settings.into_iter().map(|(_, setting)| setting).collect(), row })
         };
@@ -195,7 +195,11 @@ fn end(flags: &SweepFlags, count: usize) -> Result<Option<End>, UsageError> {
 }
 
 /// The row of a point.
-fn row(base: &TestPlan, end: Option<End>, settings: &[(Axis, Setting)]) -> Result<Row, UsageError> {
+fn row(
+    base: &TestPlan,
+    end: Option<End>,
+    settings: &[(Axis, Setting)],
+) -> Result<PlannedRow, UsageError> {
     let mut draft = PlanDraft::from(base.clone());
     draft.end = end.unwrap_or(draft.end);
     let mut cpus = None;
@@ -209,7 +213,7 @@ fn row(base: &TestPlan, end: Option<End>, settings: &[(Axis, Setting)]) -> Resul
         }
     }
     let plan = draft.check().map_err(|error| usage(error.to_string()))?;
-    Ok(Row { cpus, ..Row::of_plan(plan) })
+    Ok(PlannedRow { cpus, ..PlannedRow::of_plan(plan) })
 }
 
 fn set_number(draft: &mut PlanDraft, axis: Axis, number: u64) -> Result<(), UsageError> {

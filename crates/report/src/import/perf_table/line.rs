@@ -1,11 +1,11 @@
 //! What the lines around the rows of a table are.
 
-use super::row::{Row, is_marked};
+use super::row::{PerfRow, is_marked};
 
 /// A line of a text with tables.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
-    Row(Row<'a>),
+    Row(PerfRow<'a>),
     /// What perf prints above the rows, without marks of a comment.
     Header(&'a str),
     /// What people write above a table.
@@ -29,7 +29,7 @@ pub(super) enum Line<'a> {
 impl<'a> Line<'a> {
     /// A line of the text; below a row (`in_table`) it may be a chain of calls.
     pub(super) fn parse(line: &'a str, in_table: bool) -> Self {
-        if let Some(row) = Row::parse(line) {
+        if let Some(row) = PerfRow::parse(line) {
             return Self::Row(row);
         }
         let text = line.trim();

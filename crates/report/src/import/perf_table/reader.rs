@@ -2,7 +2,7 @@
 
 use super::ahead::{Ahead, Title};
 use super::line::Line;
-use super::row::Row;
+use super::row::PerfRow;
 use super::table::Rows;
 use crate::import::Table;
 
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn row(&mut self, number: usize, row: &Row<'a>) {
+    fn row(&mut self, number: usize, row: &PerfRow<'a>) {
         if self.open.as_ref().is_some_and(|rows| rows.is_another(row)) {
             self.close();
         }

@@ -4,7 +4,7 @@ use measurement::profile::Mode;
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row<'a> {
+pub(super) struct PerfRow<'a> {
     /// The first share, by which perf sorts: with chains of calls that of the function and all
     /// that it called.
     pub(super) lead: Share,
@@ -27,7 +27,7 @@ pub(super) struct Share {
     pub(super) unit: u64,
 }
 
-impl<'a> Row<'a> {
+impl<'a> PerfRow<'a> {
     pub(super) fn parse(line: &'a str) -> Option<Self> {
         let (lead, rest) = Share::parse(undecorated(line))?;
         // With chains of calls the second share is the function's own.
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn parts(line: &str) -> Option<(u64, &str, &str, &str)> {
-        let row = Row::parse(line)?;
+        let row = PerfRow::parse(line)?;
         Some((row.own.hundredths, row.command, row.file, row.symbol))
     }
 
@@ -187,7 +187,7 @@ mod tests {
             "1.2.3% [kernel] [k] x",
             "% [k] x",
         ] {
-            assert_eq!(Row::parse(line), None, "{line}");
+            assert_eq!(PerfRow::parse(line), None, "{line}");
         }
     }
 }

@@ -6,7 +6,7 @@ use measurement::Profile;
 
 use super::super::samples::{Samples, row as place_of};
 use super::ahead::Ahead;
-use super::row::Row;
+use super::row::PerfRow;
 use crate::import::Table;
 
 /// The rows of a table that were read so far.
@@ -55,13 +55,13 @@ impl<'a> Rows<'a> {
 
     /// Whether a row cannot be of this table: the shares would be more than all, or they start
     /// over behind other lines.
-    pub(super) fn is_another(&self, row: &Row<'_>) -> bool {
+    pub(super) fn is_another(&self, row: &PerfRow<'_>) -> bool {
         let is_larger = self.order.is_falling && row.lead.hundredths > self.order.last;
         let starts_over = is_larger || self.places.contains(row.place);
         self.sum.with(row).exceeds() || (self.is_interrupted && starts_over)
     }
 
-    pub(super) fn add(&mut self, row: &Row<'a>) {
+    pub(super) fn add(&mut self, row: &PerfRow<'a>) {
         let place = place_of(row.command, row.file, row.mode, row.symbol);
         self.samples.add(place, row.own.hundredths);
         self.places.insert(row.place);
@@ -99,7 +99,7 @@ impl<'a> Rows<'a> {
 }
 
 impl Sum {
-    const fn with(self, row: &Row<'_>) -> Self {
+    const fn with(self, row: &PerfRow<'_>) -> Self {
         let hundredths = self.hundredths.saturating_add(row.own.hundredths);
         Self { hundredths, units: self.units.saturating_add(row.own.unit) }
     }

@@ -1,11 +1,11 @@
 //! Numbers of one row, and of several rows, that cannot be of one run.
 
 use super::figure::Figure;
-use super::row::{Row, Tail};
+use super::row::{FigureRow, Tail};
 use super::view::{Flow, Problems, Side, View};
 
 /// What the row on `line` says in itself.
-pub(super) fn row(row: &Row, line: usize, problems: &mut Problems) {
+pub(super) fn row(row: &FigureRow, line: usize, problems: &mut Problems) {
     if row.to.most() < row.from.least() {
         problems.add(|| format!("line {line}: the interval ends before it begins"));
     } else if !rate_fits(row) {
@@ -21,7 +21,7 @@ pub(super) fn row(row: &Row, line: usize, problems: &mut Problems) {
 }
 
 /// A rate is the amount over the time, within what rounding leaves open.
-fn rate_fits(row: &Row) -> bool {
+fn rate_fits(row: &FigureRow) -> bool {
     let (span, bytes, rate) = (row.span(), row.bytes, row.rate);
     let least = 8.0 * bytes.least().max(0.0) / span.most().max(f64::MIN_POSITIVE);
     let most = if span.least() > 0.0 { 8.0 * bytes.most() / span.least() } else { f64::INFINITY };

@@ -8,7 +8,7 @@ use super::command::{Asked, Command};
 use super::ends::{End, Tool};
 use super::found::Found;
 use super::name::shortened;
-use super::row::{Id, Row, Whose};
+use super::row::{FigureRow, Id, Whose};
 use super::said::Said;
 use super::view::{Connection, Place, Side, View};
 use super::{checks, iperf2, iperf3};
@@ -24,7 +24,7 @@ pub(super) struct Column {
     listening: Option<(Transport, Option<u16>)>,
     version: Option<String>,
     /// iperf 2: rows from zero that are a whole run, or the first interval of one.
-    held: BTreeMap<Id, Row>,
+    held: BTreeMap<Id, FigureRow>,
     /// iperf 2: streams whose next row is the server's.
     reported: Vec<Id>,
 }
@@ -265,7 +265,7 @@ impl Column {
         self.open.as_ref().is_some_and(|view| view.tool == tool)
     }
 
-    fn row(&mut self, row: &Row, place: (usize, usize), found: &mut Found) {
+    fn row(&mut self, row: &FigureRow, place: (usize, usize), found: &mut Found) {
         // iperf3 prints times with two decimals, iperf 2 with one or four.
         let tool = if iperf3::has_times_of(row) { Tool::Iperf3 } else { Tool::Iperf2 };
         if self.open.as_ref().is_none_or(|view| view.is_of_rows() && view.tool != tool) {
@@ -279,7 +279,7 @@ impl Column {
         }
     }
 
-    fn row_of_iperf3(&mut self, row: &Row) {
+    fn row_of_iperf3(&mut self, row: &FigureRow) {
         let Some(view) = &mut self.open else { return };
         if let Some(mark) = row.mark {
             view.both = true;
@@ -302,7 +302,7 @@ impl Column {
     }
 
     /// A row from zero is a run, or the first interval of one if more follow.
-    fn row_of_iperf2(&mut self, row: &Row) {
+    fn row_of_iperf2(&mut self, row: &FigureRow) {
         let is_report = self.reported.iter().position(|id| *id == row.id);
         let Some(view) = &mut self.open else { return };
         note_transport(view, row);
@@ -355,7 +355,7 @@ fn end_of(one: &Connection) -> Option<End> {
 }
 
 /// Columns tell the transport where nothing above did.
-fn note_transport(view: &mut View, row: &Row) {
+fn note_transport(view: &mut View, row: &FigureRow) {
     let tail = &row.tail;
     let shown = if tail.has_jitter || tail.total.is_some() {
         Some(Transport::Udp)

@@ -9,7 +9,7 @@ use super::checks;
 use super::ends::Tool;
 use super::figure::Figure;
 use super::found::Found;
-use super::row::{Id, Row, Tail};
+use super::row::{FigureRow, Id, Tail};
 use super::view::{Connection, Flow, Place, Side, View};
 
 /// Puts the lines of runs together.
@@ -23,7 +23,7 @@ pub(super) struct Csv {
 /// A line.
 #[derive(Clone, Copy)]
 struct Line {
-    row: Row,
+    row: FigureRow,
     connection: Connection,
 }
 
@@ -118,13 +118,13 @@ fn flow_of<'a>(view: &'a mut View, line: &Line) -> &'a mut Flow {
 }
 
 /// Whether both rows are of the same run, by its two ends.
-fn is_other_end(one: &Row, other: &Row) -> bool {
+fn is_other_end(one: &FigureRow, other: &FigureRow) -> bool {
     let apart = (one.to.value - other.to.value).abs();
     apart <= one.to.value * 0.05 && one.bytes.agrees(other.bytes, 0.2)
 }
 
 /// The row of a receiver has losses, or else the smaller amount.
-fn by_amount(one: &Row, other: &Row) -> (Row, Row) {
+fn by_amount(one: &FigureRow, other: &FigureRow) -> (FigureRow, FigureRow) {
     let is_first = match (one.tail.total, other.tail.total) {
         (Some(_), None) => false,
         (None, Some(_)) => true,
@@ -154,7 +154,7 @@ impl Line {
         let whole = |at: usize| fields[at].parse::<u64>().ok();
         let exact = |at: usize| Some(Figure::exact(whole(at)? as f64));
         let id = u32::try_from(number).map_or(Id::Sum, |number| Id::Stream { number, back: false });
-        let row = Row {
+        let row = FigureRow {
             id,
             mark: None,
             from: Figure::parse(from)?,

@@ -17,7 +17,7 @@ use super::figure::Figure;
 use super::found::Found;
 use super::lines::Lines;
 use super::name::shortened;
-use super::row::{Id, Row, Tail, Whose};
+use super::row::{FigureRow, Id, Tail, Whose};
 use super::view::{Connection, Details, Place, Side, View};
 
 /// Finds documents, and puts events together.
@@ -427,7 +427,7 @@ fn shares(cpu: &HashMap<String, f64>) -> Option<[f64; 6]> {
 
 impl Sum {
     /// As a row of the text has it, with exact numbers.
-    fn row(&self, sender: Option<&Sender>) -> Row {
+    fn row(&self, sender: Option<&Sender>) -> FigureRow {
         let exact = |number: Option<f64>| Figure::exact(number.unwrap_or(0.0).max(0.0));
         let is_receiver = self.lost_packets.is_some();
         let packets = self.packets.and_then(|count| u64::try_from(count).ok());
@@ -443,7 +443,7 @@ impl Sum {
             omitted: self.omitted == Some(true),
             ..Tail::default()
         };
-        Row {
+        FigureRow {
             id: Id::Sum,
             mark: None,
             from: exact(self.start),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::{BitRate, Interval};
 
 use super::figure::Figure;
-use super::row::{Id, Row};
+use super::row::{FigureRow, Id};
 
 /// Intervals in the order of time.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ impl Intervals {
     }
 
     /// Adds the row of one stream, or of all; `sent`: the end that prints sends.
-    pub(super) fn push(&mut self, row: &Row, sent: bool) {
+    pub(super) fn push(&mut self, row: &FigureRow, sent: bool) {
         self.window = row.tail.window.map(Figure::whole).or(self.window);
         self.rtt = row.tail.rtt.or(self.rtt);
         let interval = interval(row, sent);
@@ -56,7 +56,7 @@ impl Intervals {
         (self.dropped == 0 && !self.has_gap && !self.is_empty()).then_some(bytes)
     }
 
-    fn append(&mut self, interval: Interval, row: &Row) {
+    fn append(&mut self, interval: Interval, row: &FigureRow) {
         if !row.tail.omitted {
             self.has_gap |= (row.from.value - self.until).abs() > SLACK;
             self.until = row.to.value;
@@ -65,7 +65,7 @@ impl Intervals {
     }
 }
 
-fn interval(row: &Row, sent: bool) -> Interval {
+fn interval(row: &FigureRow, sent: bool) -> Interval {
     let seconds = |figure: Figure| Duration::try_from_secs_f64(figure.value).unwrap_or_default();
     let tail = &row.tail;
     let received = tail.total.unwrap_or(0).saturating_sub(tail.lost.unwrap_or(0));

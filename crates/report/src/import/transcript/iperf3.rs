@@ -5,12 +5,12 @@ use measurement::BitRate;
 use super::checks;
 use super::ends::End;
 use super::name::shortened;
-use super::row::{Row, Whose};
+use super::row::{FigureRow, Whose};
 use super::said::Detail;
 use super::view::{Side, View};
 
 /// Whether the end that prints sends the stream of a row.
-pub(super) fn sends(view: &View, row: &Row) -> bool {
+pub(super) fn sends(view: &View, row: &FigureRow) -> bool {
     if let Some(mark) = row.mark {
         return mark.sends;
     }
@@ -31,7 +31,7 @@ pub(super) fn sends(view: &View, row: &Row) -> bool {
 
 /// Only a receiver has losses in the rows of its intervals: without what stands above them it is
 /// likely a server.
-pub(super) fn note_receiver(view: &mut View, row: &Row) {
+pub(super) fn note_receiver(view: &mut View, row: &FigureRow) {
     let is_unknown = view.is_of_rows() && view.is_empty() && !view.reverse;
     if is_unknown && row.tail.total.is_some() {
         (view.end, view.likely_end) = (Some(End::Server), Some(End::Server));
@@ -40,7 +40,7 @@ pub(super) fn note_receiver(view: &mut View, row: &Row) {
 
 /// A row of the summary. Without a name it is of UDP, to 3.6: with the amount of the sender, which
 /// a server does not know, and the losses of the receiver.
-pub(super) fn total(view: &mut View, row: &Row, sends: bool) {
+pub(super) fn total(view: &mut View, row: &FigureRow, sends: bool) {
     let side = Side::of(row);
     // A server that sends has no results of the client.
     let knows_losses = !(sends && view.end == Some(End::Server));
@@ -77,6 +77,6 @@ pub(super) fn detail(view: &mut View, detail: Detail<'_>) {
 }
 
 /// Two decimals of the begin.
-pub(super) fn has_times_of(row: &Row) -> bool {
+pub(super) fn has_times_of(row: &FigureRow) -> bool {
     (0.004..0.006).contains(&row.from.half)
 }

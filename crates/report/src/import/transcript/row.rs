@@ -6,7 +6,7 @@ use super::figure::Figure;
 
 /// A row of figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct FigureRow {
     pub(super) id: Id,
     /// `[TX-C]`, which iperf3 prints where both ends send.
     pub(super) mark: Option<Mark>,
@@ -77,7 +77,7 @@ pub(super) enum NoRow {
     Other,
 }
 
-impl Row {
+impl FigureRow {
     /// Parses what follows the bracket with the id, up to the end of `text`.
     pub(super) fn parse(id: Id, text: &str) -> Result<Self, NoRow> {
         let mut cursor = Cursor::new(text);
@@ -260,8 +260,8 @@ mod tests {
 
     const ONE: Id = Id::Stream { number: 5, back: false };
 
-    fn row(text: &str) -> Row {
-        Row::parse(ONE, text).unwrap_or_else(|no| panic!("{text}: {no:?}"))
+    fn row(text: &str) -> FigureRow {
+        FigureRow::parse(ONE, text).unwrap_or_else(|no| panic!("{text}: {no:?}"))
     }
 
     #[test]
@@ -278,12 +278,13 @@ mod tests {
         );
         assert_eq!((row.tail.lost, row.tail.total), (Some(62_608), Some(220_852)));
         assert_eq!(row.tail.whose, Some(Whose::Receiver));
-        let old = Row::parse(
+        let old = FigureRow::parse(
             ONE,
             " 0.0- 1.0 sec  1.25 MBytes  10.5 Mbits/sec   0.014 ms    0/  893 (0%)",
         );
         assert_eq!(old.map(|row| (row.tail.lost, row.tail.total)), Ok((Some(0), Some(893))));
-        let none = Row::parse(ONE, " 0.0-1.0 sec  0.00 Bytes  0.00 bits/sec  nan ms  -3/0 (-nan%)");
+        let none =
+            FigureRow::parse(ONE, " 0.0-1.0 sec  0.00 Bytes  0.00 bits/sec  nan ms  -3/0 (-nan%)");
         let tail = none.expect("a row").tail;
         assert_eq!((tail.jitter, tail.lost, tail.percent), (None, Some(-3), None));
     }
@@ -304,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_row_that_breaks_off_is_told_from_a_wrong_one() {
-        let parse = |text| Row::parse(ONE, text).expect_err("no row");
+        let parse = |text| FigureRow::parse(ONE, text).expect_err("no row");
         assert_eq!(parse("  0.00-1.00   sec  15.1 MBytes   124"), NoRow::Short);
         assert_eq!(parse("  0.00-"), NoRow::Short);
         assert_eq!(parse("  0.00-1.00   sec  15.1 parsecs"), NoRow::Wrong);

@@ -8,13 +8,13 @@ use super::command::Command;
 use super::cursor::Cursor;
 use super::ends::Tool;
 use super::needles::Needles;
-use super::row::{Id, NoRow, Row};
+use super::row::{FigureRow, Id, NoRow};
 use super::view::Connection;
 
 /// A statement of iperf3 or iperf, or what stands between them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Said<'a> {
-    Row(Row),
+    Row(FigureRow),
     Connected(Tool, Connection),
     /// The head of a table, with its columns.
     Head(&'a str),
@@ -162,7 +162,7 @@ fn behind_bracket(bracket: Bracket, text: &str) -> Said<'_> {
         let columns = text.trim_start().strip_prefix("[Role]").unwrap_or(text).trim_start();
         return if columns.starts_with("Interval") { Said::Head(columns) } else { Said::Other };
     };
-    match Row::parse(id, text) {
+    match FigureRow::parse(id, text) {
         Ok(row) => return Said::Row(row),
         Err(NoRow::Other) => {}
         Err(NoRow::Short | NoRow::Wrong) => {

@@ -9,7 +9,7 @@ use super::ends::{End, Tool};
 use super::figure::Figure;
 use super::intervals::Intervals;
 use super::name::shortened;
-use super::row::{Id, Row, Whose};
+use super::row::{FigureRow, Id, Whose};
 
 /// A stream, as the end that prints sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    pub(super) fn of(row: &Row) -> Self {
+    pub(super) fn of(row: &FigureRow) -> Self {
         Self {
             bytes: row.bytes,
             rate: row.rate,

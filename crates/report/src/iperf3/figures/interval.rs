@@ -58,14 +58,14 @@ pub(in crate::iperf3) struct Way {
     /// Whether this end sends.
     pub(in crate::iperf3) sender: bool,
     /// Rows of its streams.
-    pub(in crate::iperf3) rows: Vec<Row>,
+    pub(in crate::iperf3) rows: Vec<IntervalRow>,
     /// Sum of the rows.
-    pub(in crate::iperf3) sum: Row,
+    pub(in crate::iperf3) sum: IntervalRow,
 }
 
 /// One stream in an interval.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::iperf3) struct Row {
+pub(in crate::iperf3) struct IntervalRow {
     /// Descriptor of the socket, by which iperf3 names the stream.
     pub(in crate::iperf3) socket: u32,
     /// Begin, end and length.
@@ -110,7 +110,7 @@ fn way(
 ) -> Way {
     let transport = course.plan.transport;
     let span = span(origin, earlier.at, later.at, course.stopped.filter(|_| sender));
-    let row = |socket, a: &StreamSample, b: &StreamSample| Row {
+    let row = |socket, a: &StreamSample, b: &StreamSample| IntervalRow {
         socket,
         span,
         bytes: b.counters.bytes.saturating_sub(a.counters.bytes),
@@ -141,8 +141,8 @@ fn detail(transport: Transport, sender: bool, a: &StreamSample, b: &StreamSample
 }
 
 /// The sum of the rows; the jitter is their mean.
-fn sum(rows: &[Row], empty: Row) -> Row {
-    let mut sum = rows.iter().fold(empty, |sum, row| Row {
+fn sum(rows: &[IntervalRow], empty: IntervalRow) -> IntervalRow {
+    let mut sum = rows.iter().fold(empty, |sum, row| IntervalRow {
         bytes: sum.bytes + row.bytes,
         detail: add(sum.detail, row.detail),
         ..sum

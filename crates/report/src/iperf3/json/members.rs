@@ -3,7 +3,7 @@
 use measurement::{Direction, Transport};
 
 use crate::iperf3::figures::{
-    Detail, Row, Span, StreamTotal, Total, TotalSum, Way, is_reverse, rate,
+    Detail, IntervalRow, Span, StreamTotal, Total, TotalSum, Way, is_reverse, rate,
 };
 use crate::iperf3::{DiskFile, Role, Tree};
 
@@ -30,7 +30,7 @@ enum Whole {
     Yes,
 }
 
-fn row_members(row: &Row, whole: Whole) -> Vec<(&'static str, Tree)> {
+fn row_members(row: &IntervalRow, whole: Whole) -> Vec<(&'static str, Tree)> {
     let mut members = amount(&row.span, row.bytes);
     members.extend(detail_members(&row.detail, whole));
     members.push(("omitted", row.omitted.into()));

@@ -5,7 +5,7 @@ use measurement::{Direction, TestPlan, Transport};
 use super::Text;
 use crate::iperf3::Role;
 use crate::iperf3::figures::{
-    Datagrams, Detail, Row, Span, StreamTotal, Total, TotalSum, mark, percent, rate,
+    Datagrams, Detail, IntervalRow, Span, StreamTotal, Total, TotalSum, mark, percent, rate,
 };
 use crate::iperf3::number::general;
 use crate::iperf3::unit::amount;
@@ -24,7 +24,7 @@ impl<'a> Printer<'a> {
     }
 
     /// The row of a stream in an interval.
-    pub(super) fn row(&self, row: &Row) -> String {
+    pub(super) fn row(&self, row: &IntervalRow) -> String {
         let head = self.head(&id(row.socket), &row.span, row.bytes);
         let omitted = if row.omitted { "(omitted)" } else { "" };
         match row.detail {
@@ -37,7 +37,7 @@ impl<'a> Printer<'a> {
     }
 
     /// The row of the sum of all streams in an interval.
-    pub(super) fn row_sum(&self, row: &Row) -> String {
+    pub(super) fn row_sum(&self, row: &IntervalRow) -> String {
         let head = self.head(SUM, &row.span, row.bytes);
         let omitted = if row.omitted { "(omitted)" } else { "" };
         match row.detail {
