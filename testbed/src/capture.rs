@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{env, fs, process};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process::{GLANCE, Running};
+use crate::process::Running;
+use crate::wait::{self, PATIENCE};
 
 /// A running packet capture by tcpdump(8). It ends, and its file is removed, when this value is
 /// dropped.
@@ -51,12 +51,11 @@ impl Capture {
         tcpdump.args(["-i", interface, "--time-stamp-precision=nano", "-w"]).arg(&file).arg(filter);
         let mut capture = Self { tcpdump: None, file };
         let tcpdump = capture.tcpdump.insert(Running::captured(tcpdump)?);
-        let deadline = Instant::now() + PATIENCE;
-        while !tcpdump.stderr().contains("listening on") {
-            let goes_on = tcpdump.is_running() && Instant::now() < deadline;
-            ensure!(goes_on, "tcpdump does not listen: {}", tcpdump.stderr().trim());
-            thread::sleep(GLANCE);
-        }
+        let listens = wait::within(PATIENCE, || {
+            let listens = tcpdump.stderr().contains("listening on");
+            (listens || !tcpdump.is_running()).then_some(listens)
+        });
+        ensure!(listens == Some(true), "tcpdump does not listen: {}", tcpdump.stderr().trim());
         Ok(capture)
     }
 
@@ -109,7 +108,6 @@ static CAPTURES: AtomicU32 = AtomicU32::new(0);
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
-const PATIENCE: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@
 //! | start a program, capture what it prints, wait for a line, signal it, read what it took | [`process::Running`], [`process::finish`] |
 //! | read CPU time, memory, threads of any process | [`usage::Usage`] |
 //! | find a free port, wait until a server listens | [`port`] |
+//! | wait for any other event | [`wait`] |
 //! | see sockets with their addresses and states | [`sockets`] |
 //! | say what a test is, in words that every program has | [`workload::Test`], [`workload::Workload`] |
 //! | call linerate, iperf3 and other programs for a test, and read what they report | [`program::Installed`], [`program::Program`] |
@@ -78,4 +79,5 @@ pub mod spread;
 pub mod table;
 pub mod topology;
 pub mod usage;
+pub mod wait;
 pub mod workload;

@@ -2,14 +2,13 @@
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow};
 use lab::Host;
 
 use crate::process::Running;
 use crate::sockets;
+use crate::wait::{self, PATIENCE};
 
 /// A port from 20,000 to 29,999 that is free for TCP and UDP on all addresses of this host now. It
 /// is below the ephemeral ports of the kernel (`net.ipv4.ip_local_port_range`). Two calls of one
@@ -35,27 +34,23 @@ fn is_free(port: u16) -> bool {
 /// to it.
 ///
 /// # Errors
-/// The server has ended, or does not listen within 10 s; the text has what it printed on standard
+/// The server has ended, or does not listen within 30 s; the text has what it printed on standard
 /// error.
 pub fn await_listener(host: Option<&Host>, port: u16, server: &mut Running) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    while !listens(host, port)? {
-        ensure!(server.is_running(), "the server has ended: {}", server.stderr().trim());
-        ensure!(
-            Instant::now() < deadline,
-            "the server does not listen: {}",
-            server.stderr().trim()
-        );
-        thread::sleep(POLL_INTERVAL);
-    }
-    Ok(())
+    let end = wait::within(PATIENCE, || match listens(host, port) {
+        Ok(false) => (!server.is_running()).then(|| Err(anyhow!("the server has ended"))),
+        Ok(true) => Some(Ok(())),
+        Err(error) => Some(Err(error)),
+    });
+    let end = end.unwrap_or_else(|| Err(anyhow!("the server does not listen")));
+    end.map_err(|error| anyhow!("{error:#}: {}", server.stderr().trim()))
 }
 
 /// Waits until a TCP connection from `host` (`None`: from this host) to `address` succeeds: the
 /// server listens and the path to it works.
 ///
 /// # Errors
-/// No connection succeeds within about 10 s.
+/// No connection succeeds within about 30 s.
 pub fn await_answer(host: Option<&Host>, address: SocketAddr) -> Result<()> {
     match host {
         Some(host) => host.run(|| connect(address))?,
@@ -64,16 +59,8 @@ pub fn await_answer(host: Option<&Host>, address: SocketAddr) -> Result<()> {
 }
 
 fn connect(address: SocketAddr) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
-            Ok(_) => return Ok(()),
-            Err(error) if Instant::now() >= deadline => {
-                return Err(error).context("the server does not answer");
-            }
-            Err(_) => thread::sleep(POLL_INTERVAL),
-        }
-    }
+    let connection = wait::within(PATIENCE, || TcpStream::connect_timeout(&address, PATIENCE).ok());
+    connection.map(drop).with_context(|| format!("the server does not answer at {address}"))
 }
 
 /// Whether a program of the host listens on a port.
@@ -85,10 +72,6 @@ fn listens(host: Option<&Host>, port: u16) -> Result<bool> {
     };
     Ok(sockets.iter().any(|socket| socket.listens() && socket.local.port() == port))
 }
-
-const POLL_INTERVAL: Duration = Duration::from_millis(3);
-/// Longer than any server takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {

@@ -6,10 +6,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use self::capture::Capture;
 use crate::usage::{Usage, cpu_time_of_children};
+use crate::wait;
 
 mod capture;
 
@@ -126,21 +127,17 @@ impl Running {
     /// # Errors
     /// No such line came within `limit`, or the child has ended without it.
     pub fn await_line(&mut self, limit: Duration, is_it: impl Fn(&str) -> bool) -> Result<Line> {
-        let deadline = Instant::now() + limit;
         let mut seen = 0;
-        loop {
+        let end = wait::within(limit, || {
             // Asked before the lines are read: what it printed last is read after its end too.
             let has_ended = !self.is_running() && self.stdout.is_complete();
             let lines = self.lines_from(seen);
             seen += lines.len();
-            if let Some(line) = lines.into_iter().find(|line| is_it(&line.text)) {
-                return Ok(line);
-            }
-            let complaint = || self.stderr.text().trim().to_owned();
-            ensure!(!has_ended, "{} ended: {}", self.name, complaint());
-            ensure!(Instant::now() < deadline, "{} does not report it: {}", self.name, complaint());
-            thread::sleep(GLANCE);
-        }
+            let line = lines.into_iter().find(|line| is_it(&line.text)).map(Ok);
+            line.or_else(|| has_ended.then_some(Err("ended")))
+        });
+        let end = end.unwrap_or(Err("does not report it"));
+        end.map_err(|why| anyhow!("{} {why}: {}", self.name, self.stderr().trim()))
     }
 
     /// Sends a signal to the child by its name without `SIG`, e.g. `INT` (kill(1)).

@@ -6,7 +6,7 @@ use crate::evidence::{
     await_connection, connections, datagram_flows, datagram_sockets, listeners, local_of, peer_of,
 };
 use crate::support::{
-    Running, Server, await_that, client, free_port, has_ipv6, iperf3, long_test, report, run,
+    Running, Server, client, eventually, free_port, has_ipv6, iperf3, long_test, report, run,
     side_by_side, until,
 };
 
@@ -43,7 +43,7 @@ fn a_client_binds_to_its_address() {
             let ours = lines.iter().filter(|line| peer_of(line) == to);
             ours.filter(|line| local_of(line).starts_with("127.0.0.3:")).count()
         };
-        await_that("three connections", || from_there(sockets(transport, server.port)) >= 2);
+        eventually("three connections", || from_there(sockets(transport, server.port)) >= 2);
         assert!(from_there(connections(server.port)) >= 1, "the control connection");
     }
 }
@@ -68,7 +68,7 @@ fn a_client_binds_to_a_device() {
                 let all = ours.iter().all(|line| local_of(line).starts_with("127.0.0.1%lo:"));
                 all && ours.len() >= if options == "-u" { 1 } else { 2 }
             };
-            await_that(&format!("socket on the device with {host} {options}"), bound);
+            eventually(&format!("socket on the device with {host} {options}"), bound);
         },
     );
     run(client(free_port(), "--bind-dev nosuchdevice")).assert_error("No such device");
@@ -120,7 +120,7 @@ fn streams_have_the_ports_of_cport() {
         let _client = Running::start(client(server.port, &options));
         for port in [first, first + 1] {
             let local = format!("127.0.0.1:{port}");
-            await_that(&format!("socket at {local}"), || {
+            eventually(&format!("socket at {local}"), || {
                 sockets(transport, server.port).iter().any(|line| local_of(line) == local)
             });
         }

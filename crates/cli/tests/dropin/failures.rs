@@ -9,7 +9,7 @@ use crate::peer::{
     open_stream, plain_test,
 };
 use crate::support::{
-    Finished, Running, Server, await_words, client, free_port, iperf3, run, side_by_side,
+    Finished, Running, Server, await_words, client, free_port, iperf3, run, side_by_side, under_way,
 };
 
 #[test]
@@ -42,10 +42,7 @@ fn a_server_tests_with_one_client_at_a_time() {
 #[test]
 fn a_server_that_was_killed_fails_the_test() {
     side_by_side(["", "-R", "-u", "-u -R"], |options| {
-        let server = Server::start("");
-        let options = format!("-J -i 0.2 -t 20 -b 10M {options}");
-        let client = Running::start(client(server.port, &options));
-        std::thread::sleep(std::time::Duration::from_millis(900));
+        let (server, client) = under_way("", &format!("-J {options}"));
         server.running.signal("KILL");
         let finished = client.finish();
         let json = assert_failed(&finished, "control socket has closed unexpectedly");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::evidence::allowed_cpus;
 use crate::support::{
-    Directory, Running, Server, await_that, client, free_port, iperf3, long_test, run,
+    Directory, Running, Server, client, eventually, free_port, iperf3, long_test, run,
     side_by_side, skip, until,
 };
 
@@ -19,7 +19,7 @@ fn a_process_stays_on_its_cpu() {
         |(of_the_server, of_the_client, server_on, client_on)| {
             let (server, client) = long_test(of_the_server, &format!("{of_the_client} -b 10M"));
             for (pid, cpu) in [(server.running.id(), server_on), (client.id(), client_on)] {
-                await_that(&format!("thread on CPU {cpu}, with {of_the_client}"), || {
+                eventually(&format!("thread on CPU {cpu}, with {of_the_client}"), || {
                     allowed_cpus(pid).iter().any(|cpus| cpus == cpu)
                 });
                 let other = if cpu == "0" { "1" } else { "0" };

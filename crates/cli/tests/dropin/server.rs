@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::evidence::{listeners, parent, session};
 use crate::peer::Control;
 use crate::support::{
-    Directory, Server, await_that, client, free_port, iperf3, run, signal, until,
+    Directory, Server, client, eventually, free_port, iperf3, run, signal, until,
 };
 
 #[test]
@@ -57,11 +57,11 @@ fn a_daemon_goes_on_without_its_parent() {
     assert!(finished.took < Duration::from_secs(10), "{:?}", finished.took);
     let pid = until("number of the daemon", || fs::read_to_string(&pidfile).ok()?.parse().ok());
     let daemon = Daemon(pid);
-    await_that("listener", || !listeners(pid, port).is_empty());
+    eventually("listener", || !listeners(pid, port).is_empty());
     assert_ne!(parent(pid), Some(std::process::id()));
     assert_ne!(session(pid), session(std::process::id()), "it would end with this terminal");
     run(client(port, "-n 1M")).assert_success();
-    await_that("end of the daemon", || parent(pid).is_none());
+    eventually("end of the daemon", || parent(pid).is_none());
     assert!(fs::read_to_string(log).expect("a log").contains("Accepted connection"));
     std::mem::forget(daemon);
 }

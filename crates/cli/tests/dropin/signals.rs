@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::peer::ByHand;
-use crate::support::{Finished, Running, Server, client, side_by_side};
+use crate::support::{Finished, Running, Server, client, side_by_side, under_way};
 
 #[test]
 fn a_client_told_to_end_prints_what_it_has() {
@@ -58,8 +58,7 @@ fn a_client_told_to_end_before_its_test_has_measured_nothing() {
 #[test]
 fn a_server_told_to_end_tells_its_client() {
     side_by_side(SIGNALS, |(name, word)| {
-        let server = Server::start("");
-        let client = under_way(&server, "-J");
+        let (server, client) = under_way("", "-J");
         server.running.signal(name);
         let finished = server.running.finish();
         assert_eq!(finished.code, Some(0), "{finished:?}");
@@ -74,8 +73,7 @@ fn a_server_told_to_end_tells_its_client() {
 
 #[test]
 fn a_server_told_to_end_prints_one_object() {
-    let server = Server::start("-J");
-    let _client = under_way(&server, "");
+    let (server, _client) = under_way("-J", "");
     server.running.signal("INT");
     assert_partial(&server.running.finish(), "server has terminated by signal Interrupt(2)");
 }
@@ -89,19 +87,11 @@ fn an_idle_server_ends_well_when_told_to() {
     });
 }
 
-/// A client that was told to end in its second second, and its server.
+/// A client that was told to end when it had measured, and its server.
 fn interrupted(options: &str, signal: &str) -> (Finished, Server) {
-    let server = Server::start("");
-    let client = under_way(&server, options);
+    let (server, client) = under_way("", options);
     client.signal(signal);
     (client.finish(), server)
-}
-
-/// A client that has measured for a while.
-fn under_way(server: &Server, options: &str) -> Running {
-    let client = Running::start(client(server.port, &format!("-t 20 -b 10M -i 0.2 {options}")));
-    std::thread::sleep(std::time::Duration::from_millis(900));
-    client
 }
 
 /// One object, with the error and with what there was.

@@ -1,12 +1,11 @@
 //! Options of sockets, as the kernel shows them at both ends.
 
 use std::fs;
-use std::time::Duration;
 
 use crate::capture::Capture;
 use crate::evidence::{connections, is_at_the_server, number_after};
 use crate::support::{
-    Running, Server, await_that, await_words, client, long_test, run, side_by_side, test,
+    Running, Server, await_words, client, eventually, long_test, run, side_by_side, test,
 };
 
 #[test]
@@ -34,7 +33,7 @@ fn a_segment_size_is_announced_and_kept() {
     let capture = Capture::on_loopback(&format!("tcp dst port {}", server.port));
     let client = Running::start(client(server.port, "-M 1000 -t 20 -b 10M"));
     let segments = |line: &String| number_after(line, " mss:").is_some_and(|mss| mss <= 1000);
-    await_that("a stream of small segments", || connections(server.port).iter().any(segments));
+    eventually("a stream of small segments", || connections(server.port).iter().any(segments));
     drop(client);
     let Some(capture) = capture else { return };
     let announced: Vec<_> = capture.packets().iter().filter_map(|packet| packet.segment).collect();
@@ -58,7 +57,7 @@ fn the_control_connection_is_kept_alive_as_asked() {
                 line.contains("timer:(keepalive,4min")
                     && is_at_the_server(line, server.port) == at_the_server
             };
-            await_that("a timer of keepalive", || connections(server.port).iter().any(kept));
+            eventually("a timer of keepalive", || connections(server.port).iter().any(kept));
         },
     );
     // iperf3 refuses what would never give up.
@@ -119,7 +118,13 @@ fn whole_blocks(option: &str) -> Option<WholeBlocks> {
     let client = Running::start(client(server.port, &options));
     await_words(&client, "0.00-0.");
     server.running.signal("STOP");
-    std::thread::sleep(Duration::from_millis(600));
+    let sent = || {
+        let lines = connections(server.port);
+        let ours = lines.iter().filter(|line| !is_at_the_server(line, server.port));
+        ours.filter_map(|line| number_after(line, "bytes_sent:")).sum::<u64>()
+    };
+    let before = sent();
+    eventually("blocks that nobody reads", || sent() > before + 20_000);
     drop(client);
     let mut counted = WholeBlocks::default();
     for packet in capture.packets().iter().filter(|packet| packet.length % 100 == 0) {
@@ -143,6 +148,6 @@ fn assert_streams_have(options: &str, words: &[&str]) {
                 && words.iter().all(|word| line.contains(word))
         };
         let what = format!("{words:?} of {options}, at the server: {at_the_server}");
-        await_that(&what, || connections(server.port).iter().any(fits));
+        eventually(&what, || connections(server.port).iter().any(fits));
     }
 }

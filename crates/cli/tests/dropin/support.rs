@@ -6,7 +6,7 @@ use lab::Host;
 use serde_json::Value;
 
 pub(crate) use crate::shared::{
-    Directory, Finished, LINERATE, Running, await_that, free_port, has_ipv6, link, plain_iperf3,
+    Directory, Finished, LINERATE, Running, eventually, free_port, has_ipv6, link, plain_iperf3,
     program, run, skip, until,
 };
 use crate::shared::{linerate, linerate_on};
@@ -32,6 +32,18 @@ pub(crate) fn client(port: u16, options: &str) -> Command {
 pub(crate) fn long_test(of_the_server: &str, of_the_client: &str) -> (Server, Running) {
     let server = Server::start(of_the_server);
     let client = Running::start(client(server.port, &format!("-t 20 {of_the_client}")));
+    (server, client)
+}
+
+/// The same, once the end that prints text has had intervals: the other has had the first as well.
+pub(crate) fn under_way(of_the_server: &str, of_the_client: &str) -> (Server, Running) {
+    let (server, client) =
+        long_test(&format!("-i 0.2 {of_the_server}"), &format!("-i 0.2 -b 10M {of_the_client}"));
+    let prints_text = !of_the_client.contains("-J") && !of_the_client.contains("--json");
+    let intervals = |text: &str| text.matches("/sec").count();
+    eventually("intervals", || {
+        intervals(&if prints_text { client.stdout() } else { server.running.stdout() }) >= 4
+    });
     (server, client)
 }
 
@@ -114,7 +126,7 @@ fn listens_at(server: &mut Running, port: u16) -> bool {
 
 /// Waits until the output of a program has these words.
 pub(crate) fn await_words(running: &Running, words: &str) {
-    await_that(&format!("'{words}' in the output"), || running.stdout().contains(words));
+    eventually(&format!("'{words}' in the output"), || running.stdout().contains(words));
 }
 
 /// A server on this host.

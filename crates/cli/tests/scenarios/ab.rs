@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::support::{
-    Directory, Finished, Running, Server, await_that, linerate, linerate_on, link, list, run,
+    Directory, Finished, Running, Server, eventually, linerate, linerate_on, link, list, run,
     shell, skip,
 };
 
@@ -12,10 +12,10 @@ fn ab(server: &Server, options: &str) -> Finished {
 }
 
 #[test]
-fn twice_the_rate_is_found_at_the_first_look() {
+fn many_times_the_rate_is_found_at_the_first_look() {
     let (server, directory) = (Server::start(), Directory::new("ab"));
     let file = directory.file("ab.json");
-    let options = "--a=-b10M --b=-b20M -t 200ms --pairs 8 --seed 4";
+    let options = "--a=-b1M --b=-b20M -t 200ms --pairs 8 --seed 4";
     let finished = ab(&server, &format!("{options} --json -o {}", file.display()));
     finished.assert_success();
     let record = finished.json();
@@ -91,9 +91,9 @@ fn a_change_is_undone_when_the_ab_test_is_killed() {
     command.args(["--b-change", "sysctl -w net.ipv4.tcp_sack=0"]);
     let running = Running::start(command);
     let is_changed = || shell(&link.near, "sysctl net.ipv4.tcp_sack | grep -q '= 0'");
-    await_that("change", is_changed);
+    eventually("change", is_changed);
     running.signal("KILL");
-    await_that("undone change", || !is_changed());
+    eventually("undone change", || !is_changed());
     assert_eq!(running.finish().code, None);
 }
 

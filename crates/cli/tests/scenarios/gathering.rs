@@ -13,7 +13,7 @@ use testbed::sockets::{self, Socket};
 
 use crate::support::control::{COOKIE, CREATE_STREAMS, Control};
 use crate::support::{
-    LINERATE, PATIENCE, Running, Server, across, await_that, client, has_ports, limited, link,
+    LINERATE, PATIENCE, Running, Server, across, client, eventually, has_ports, limited, link,
     ports_of_streams, program, shell, skip, test, typed, under_way, unprivileged,
 };
 
@@ -45,18 +45,19 @@ fn streams_that_trickle_in_do_not_hold_up_the_queue() {
 #[test]
 fn further_ports_are_opened_when_the_turn_of_their_test_has_come() {
     let server = Server::start_with("--bind 127.0.0.1 --queue");
-    let first = under_way(&server, "--tcp --send -b 8M -t 3s");
+    let first = under_way(&server, "--tcp --send -b 8M -t 20s");
     let mut waits = Client::ask(&server, &wants_doors());
     assert!(waits.message()["waiting"].is_object());
     assert_eq!(listeners(&server).len(), 1, "only its own port");
-    first.finish().assert_success();
+    first.signal("INT");
+    first.finish();
     let ports = waits.await_create_streams();
     assert_eq!(ports.len(), 4, "one for each 16 streams");
     let expected: BTreeSet<u16> = ports.iter().copied().chain([server.address.port()]).collect();
     assert_eq!(listeners(&server), expected);
     drop(waits);
     server.line_with("not served");
-    await_that("the further ports are shut", || listeners(&server).len() == 1);
+    eventually("the further ports are shut", || listeners(&server).len() == 1);
 }
 
 #[test]
@@ -130,12 +131,12 @@ fn a_system_that_gives_no_thread_is_told_as_that() {
     let own = number(&status.expect("a process of ours"), "Threads:\t");
     // What is left for the server is one thread, which the test itself takes, and then none.
     let mut idle: Vec<_> = (own + 1..MOST_THREADS).map(|_| sleeper()).collect();
-    await_that("they sleep", || threads_of(LONELY_USER) >= MOST_THREADS - 1);
+    eventually("they sleep", || threads_of(LONELY_USER) >= MOST_THREADS - 1);
     let words = ["gets no more threads", "ulimit -u, TasksMax=, pids.max"];
     test(&server, "--tcp --send -t 200ms").assert_refusal(1, &words);
     server.line_with("gets no more threads");
     idle.push(sleeper());
-    await_that("they sleep", || threads_of(LONELY_USER) >= MOST_THREADS);
+    eventually("they sleep", || threads_of(LONELY_USER) >= MOST_THREADS);
     test(&server, "--tcp --send -t 200ms").assert_refusal(1, &words);
     server.line_with("gets no more threads");
     idle.clear();

@@ -106,6 +106,7 @@ fn a_second_ctrl_c_does_not_wait_for_the_server() {
     let mut running = under_way(&server, "--tcp --send -t 20s --format details");
     server.running.signal("STOP");
     running.signal("INT");
+    // Long enough for one that waits for nothing to end.
     std::thread::sleep(Duration::from_millis(500));
     assert!(running.is_running(), "it waits for the server's numbers");
     running.signal("INT");

@@ -1,11 +1,13 @@
 //! `linerate iperf` with the installed iperf and with servers of linerate, over loopback.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::support::{
-    Directory, Finished, LINERATE, Running, Server, free_port, linerate, program, run, skip,
+    Directory, Finished, LINERATE, PATIENCE, Running, Server, eventually, free_port, linerate,
+    program, run, skip,
 };
 
 /// A server of iperf 2; none: there is no iperf.
@@ -91,9 +93,9 @@ fn an_iperf2_server_answers_requests() {
 fn a_server_that_goes_ends_a_test_of_requests() {
     let server = Server::start();
     let words = server.address.port().to_string();
-    let words = format!("iperf -c 127.0.0.1 -p {words} --bounceback -t 20");
-    let client = Running::start(linerate(&words));
-    std::thread::sleep(Duration::from_secs(1));
+    let words = format!("iperf -c 127.0.0.1 -p {words} --bounceback -t 20 -i 0.5");
+    let mut client = Running::start(linerate(&words));
+    client.await_line(PATIENCE, |line| line.contains("0.00-")).expect("a row");
     server.running.signal("KILL");
     let left = client.finish();
     assert_eq!(left.code, Some(1), "{left:?}");
@@ -196,8 +198,8 @@ fn a_link_named_iperf_is_client_and_server() {
     let server = iperf(&["-s", "-B", "127.0.0.1", "-p", &port]);
     let server = Running::start_listening(server, port.parse().expect("a port"));
     // At the same port, as the first one has no UDP.
-    let udp = Running::start(iperf(&["-s", "-u", "-B", "127.0.0.1", "-p", &port, "-P", "1"]));
-    std::thread::sleep(Duration::from_millis(300));
+    let mut udp = Running::start(iperf(&["-s", "-u", "-B", "127.0.0.1", "-p", &port, "-P", "1"]));
+    udp.await_line(PATIENCE, |line| line.contains("Server listening")).expect("it listens");
     for options in ["-n 100000", "-u -t 0.2 -b 1M"] {
         let mut client = iperf(&["-c", "127.0.0.1", "-p", &port]);
         client.args(options.split(' '));
@@ -269,18 +271,25 @@ fn a_multicast_group_is_sent_to_and_received() {
         Running::start(linerate(&words))
     };
     let (right, too, wrong) = (server("127.0.0.1"), server("127.0.0.1"), server("127.0.0.9"));
-    std::thread::sleep(Duration::from_millis(300));
+    let members = |source: &str| {
+        let filters = fs::read_to_string("/proc/net/mcfilter").expect("IPv4 has groups");
+        let of_source = filters.lines().find(|line| line.contains(&format!("0xef4d0501 {source}")));
+        of_source.and_then(|line| line.split_whitespace().nth(4)?.parse().ok())
+    };
+    eventually("three members", || {
+        (members("0x7f000001"), members("0x7f000009")) == (Some(2), Some(1))
+    });
     let more = "-T 1 -t 0.5 --isochronous=20:4m";
     let words = format!("iperf -c {group} -u -p {port} -B 127.0.0.1%lo {more}");
     let sent = run(linerate(&words));
     assert_eq!(sent.code, Some(0), "{sent:?}");
     assert!(!sent.stderr.contains("WARNING"), "{sent:?}");
     // The end of a flow of a group is answered by nobody.
-    std::thread::sleep(Duration::from_secs(1));
+    let row = format!(",{group},{port},");
+    eventually("rows", || [&right, &too].iter().all(|server| server.stdout().contains(&row)));
     for (server, hears) in [(right, true), (too, true), (wrong, false)] {
         server.signal("INT");
         let finished = server.finish();
-        let row = format!(",{group},{port},");
         assert_eq!(finished.stdout.contains(&row), hears, "{row} {finished:?}");
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{finished:?}");
     }

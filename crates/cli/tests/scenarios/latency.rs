@@ -134,8 +134,9 @@ fn requests_that_were_not_sent_in_time_are_told() {
     let server = Server::start();
     let arguments = server.arguments("latency", "--only udp --every 1ms --depth 1 -t 2s");
     let running = Running::start(linerate(&arguments));
-    server.await_test();
+    server.line_with("begins");
     server.running.signal("STOP");
+    // Some hundred times of requests.
     std::thread::sleep(Duration::from_millis(400));
     server.running.signal("CONT");
     let finished = running.finish();
@@ -173,8 +174,8 @@ fn an_interrupt_keeps_what_was_measured() {
         Running::start(linerate(&server.arguments("latency", &options)))
     };
     let running = start("udp");
+    // Its data moves, and did so for the quarter of a second in which the server measured that.
     server.await_test();
-    std::thread::sleep(Duration::from_millis(200));
     running.signal("INT");
     let finished = running.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");

@@ -1,77 +1,39 @@
-//! The search for throughput: behind a shaper, up to a highest load, and where it ends early.
+//! The search for throughput: up to a highest load, and where it ends early. Behind a shaper its bounds
+//! are a measurement: `cargo xtask proof knee`.
 
 use std::path::Path;
 
-use lab::{Access, LinkSpec, Rate, Routed, Shape};
 use serde_json::Value;
 
-use crate::support::{
-    Finished, Running, Server, free_port, linerate, linerate_on, plain_iperf3, run, skip,
-};
-
-/// A router that shapes to 20 Mbit/s, with a small token bucket.
-fn shaped() -> Option<Routed> {
-    if let Access::Forbidden { reason } = lab::prepare() {
-        return skip(&reason);
-    }
-    let rate = Rate::from_bits_per_second(20_000_000).expect("not zero");
-    let shape = Shape { burst_bytes: 16_384, ..Shape::with_rate(rate) };
-    let routed = Routed::create(&LinkSpec::default()).expect("hosts");
-    for end in [&routed.router_near, &routed.router_far] {
-        end.add_shaper(&shape).expect("a shaper");
-    }
-    Some(routed)
-}
+use crate::support::{Finished, Running, Server, free_port, linerate, plain_iperf3, run};
 
 fn search(server: &Server, options: &str) -> Finished {
     run(linerate(&server.arguments("search", options)))
 }
 
-fn bits(value: &Value, pointer: &str) -> f64 {
-    value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}: {value}"))
-}
-
-#[test]
-fn the_bounds_lie_about_the_rate_of_a_shaper() {
-    let Some(routed) = shaped() else { return };
-    let _server = Server::start_on(&routed.far, "");
-    let options = "--loss 0 --width 5% --final-trial 500ms --json";
-    let command = format!("search {} {options}", routed.far.ipv4());
-    let finished = run(linerate_on(&routed.near, &command));
-    finished.assert_success();
-    let record = finished.json();
-    let truth = 20e6 * 1_472.0 / 1_514.0;
-    let goal = &record["goals"][0];
-    let lower = bits(goal, "/lower_bits_per_second");
-    // Other tests of this machine may take the sender's CPU meanwhile: then it is less.
-    assert!((truth * 0.5..=truth * 1.02).contains(&lower), "{record:#}");
-    assert!(bits(goal, "/upper_bits_per_second") > lower, "{record:#}");
-    assert!(bits(&record, "/took_seconds") <= 20.0, "{record:#}");
-    assert_eq!(record["deviations"].as_array().map(Vec::is_empty), Some(false));
-}
-
 #[test]
 fn a_highest_load_that_passes_is_the_answer() {
     let server = Server::start();
-    let options = "--max-rate 30M --loss 0 --final-trial 200ms";
+    let options = "--max-rate 1M --loss 50% --final-trial 200ms";
     let record = search(&server, &format!("{options} --json")).json();
     assert_eq!(record["goals"][0]["end"], "max-load", "{record:#}");
-    assert_eq!(record["goals"][0]["lower_bits_per_second"], 30_000_000, "{record:#}");
+    assert_eq!(record["goals"][0]["lower_bits_per_second"], 1_000_000, "{record:#}");
     assert_eq!(record["limit"], "none", "{record:#}");
+    assert_eq!(record["deviations"].as_array().map(Vec::is_empty), Some(false));
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/search.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(schema).expect("a schema"));
     let schema = jsonschema::validator_for(&schema.expect("JSON")).expect("a schema");
     assert!(schema.is_valid(&record), "{record:#}");
     let text = search(&server, options);
     text.assert_success();
-    text.assert_prints(&["lower bound", "30.00 Mbit/s", "LIMIT", "No load failed"]);
+    text.assert_prints(&["lower bound", "1.000 Mbit/s", "LIMIT", "No load failed"]);
 }
 
 #[test]
 fn paced_tcp_and_the_other_direction_are_searched_as_well() {
     let server = Server::start();
     for options in ["--tcp", "-R", "--tcp -R -P 2"] {
-        let options = format!("{options} --max-rate 30M --loss 0 --final-trial 200ms --json");
+        let options = format!("{options} --max-rate 1M --loss 50% --final-trial 200ms --json");
         let record = search(&server, &options).json();
         assert_eq!(record["goals"][0]["end"], "max-load", "{options}: {record:#}");
     }
@@ -80,7 +42,7 @@ fn paced_tcp_and_the_other_direction_are_searched_as_well() {
 #[test]
 fn a_stream_has_a_line_for_each_trial_and_one_for_the_end() {
     let server = Server::start();
-    let options = "--max-rate 30M --loss 0 --final-trial 200ms --json-stream";
+    let options = "--max-rate 1M --loss 50% --final-trial 200ms --json-stream";
     let finished = search(&server, options);
     finished.assert_success();
     let lines: Vec<Value> = finished
@@ -129,7 +91,7 @@ fn a_plain_iperf3_answers_trials() {
     let port = free_port();
     let Some(server) = plain_iperf3(&format!("-s -p {port}")) else { return };
     let _server = Running::start_listening(server, port);
-    let options = "--max-rate 30M --loss 0 --final-trial 200ms --json";
+    let options = "--max-rate 1M --loss 50% --final-trial 200ms --json";
     let options = format!("search 127.0.0.1:{port} {options}");
     let record = run(linerate(&options)).json();
     assert_eq!(record["goals"][0]["end"], "max-load", "{record:#}");

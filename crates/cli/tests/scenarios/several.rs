@@ -46,13 +46,16 @@ fn a_client_that_was_not_alone_says_so() {
 #[test]
 fn a_queue_serves_one_after_another_and_tells_them_their_place() {
     let server = Server::start_with("--bind 127.0.0.1 --queue");
-    let first = under_way(&server, "--tcp --send -b 8M -t 2s");
-    let second = Running::start(client(&server, "--udp --receive -b 8M -t 1s"));
-    std::thread::sleep(Duration::from_millis(300));
+    let first = under_way(&server, "--tcp --send -b 8M -t 20s");
+    let second = Running::start(client(&server, "--udp --receive -b 8M -t 2s"));
+    server.await_tests(2);
     let iperf3 = iperf3(&server, "-t 1 -b 8M").map(Running::start);
-    std::thread::sleep(Duration::from_millis(300));
+    let waiting = 2 + usize::from(iperf3.is_some());
+    server.await_tests(waiting);
     let last = Running::start(client(&server, "--tcp --receive -b 8M -t 500ms --json"));
-    first.finish().assert_success();
+    server.await_tests(waiting + 1);
+    first.signal("INT");
+    first.finish();
     let second = second.finish();
     second.assert_ran_to_its_end();
     let told = "UDP receive: waiting for 1 test before this one";
@@ -70,15 +73,17 @@ fn a_queue_serves_one_after_another_and_tells_them_their_place() {
 #[test]
 fn who_leaves_the_queue_makes_room_for_the_next() {
     let server = Server::start_with("--bind 127.0.0.1 --queue");
-    let first = under_way(&server, "--tcp --send -b 8M -t 1500ms");
+    let first = under_way(&server, "--tcp --send -b 8M -t 20s");
     let impatient = Running::start(client(&server, "--tcp --send -t 20s"));
-    std::thread::sleep(Duration::from_millis(300));
+    server.await_tests(2);
     let next = Running::start(client(&server, "--tcp --send -b 8M -t 100ms"));
-    std::thread::sleep(Duration::from_millis(300));
+    server.await_tests(3);
     impatient.signal("INT");
     let finished = impatient.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");
-    first.finish().assert_success();
+    server.await_tests(2);
+    first.signal("INT");
+    first.finish();
     let next = next.finish();
     next.assert_ran_to_its_end();
     assert!(next.took < Duration::from_secs(10), "{next:?}");

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::support::{
-    PATIENCE, Server, across, await_that, client, linerate_on, link, program, run, test,
+    PATIENCE, Server, across, client, eventually, linerate_on, link, program, run, test,
 };
 
 #[test]
@@ -45,7 +45,7 @@ fn rested(server: &Server) -> (u64, usize) {
     let usage = server.running.usage();
     let now = || Some((usage.threads()?, usage.descriptors()?));
     let mut last = None;
-    await_that("server at rest", || {
+    eventually("server at rest", || {
         let before = std::mem::replace(&mut last, now());
         std::thread::sleep(Duration::from_millis(200));
         before.is_some() && before == now()

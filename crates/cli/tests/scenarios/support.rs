@@ -2,18 +2,19 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::fs;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use lab::{Host, Link};
-use measurement::TestRecord;
+use measurement::server_status::{ServedState, ServedTest};
+use measurement::{BitRate, TestRecord};
 use serde_json::Value;
 
 pub(crate) use crate::shared::{
-    Directory, Finished, LINERATE, PATIENCE, Running, await_that, control, free_port, has_ipv6,
+    Directory, Finished, LINERATE, PATIENCE, Running, control, eventually, free_port, has_ipv6,
     linerate, linerate_on, link, plain_iperf3, program, run, skip, until,
 };
 
@@ -155,11 +156,28 @@ impl Server {
         })
     }
 
-    /// Waits until a test is under way, and a bit longer, so that there is something to
-    /// report of it.
+    /// Waits until a test is under way, and all that run move data, so that there is something to
+    /// report of them.
     pub(crate) fn await_test(&self) {
         self.line_with("begins");
-        std::thread::sleep(Duration::from_millis(500));
+        eventually("tests that move data", || {
+            let mut running = self.tests();
+            running.retain(|test| test.state == ServedState::Running);
+            let moves = |test: &ServedTest| test.rate > Some(BitRate::from_bits_per_second(0));
+            !running.is_empty() && running.iter().all(moves)
+        });
+    }
+
+    /// Waits until it has so many tests, running and waiting.
+    pub(crate) fn await_tests(&self, count: usize) {
+        eventually(&format!("{count} tests"), || self.tests().len() == count);
+    }
+
+    /// Its tests, by `linerate serve status`.
+    fn tests(&self) -> Vec<ServedTest> {
+        let status = format!("serve status --json --port {}", self.address.port());
+        let tests = run(linerate(&status)).json()["servers"][0]["tests"].take();
+        serde_json::from_value(tests).expect("tests")
     }
 
     /// Waits for its end; it must have ended well.
@@ -186,6 +204,12 @@ pub(crate) fn shell(host: &Host, script: &str) -> bool {
 /// Leaves a host only these ports for connections of its own, e.g. `10000 10399`.
 pub(crate) fn has_ports(host: &Host, range: &str) -> bool {
     shell(host, &format!("echo '{range}' > /proc/sys/net/ipv4/ip_local_port_range"))
+}
+
+/// The first child that a process's main thread has started.
+pub(crate) fn child(process: u32) -> Option<u32> {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+    children.expect("Linux tells it").split_whitespace().next()?.parse().ok()
 }
 
 /// The elements of an array.
@@ -218,7 +242,7 @@ pub(crate) fn unprivileged(arguments: &str) -> Option<Command> {
     if works {
         return Some(nobody(arguments));
     }
-    let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0);
+    let is_root = fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0);
     if is_root { skip("setpriv does not work here") } else { Some(linerate(arguments)) }
 }
 
@@ -228,7 +252,7 @@ impl Directory {
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).expect("a directory");
+        let entries = fs::read_dir(&self.0).expect("a directory");
         entries.map(|entry| entry.expect("an entry").file_name().display().to_string()).collect()
     }
 }

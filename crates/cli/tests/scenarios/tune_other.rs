@@ -13,8 +13,8 @@ use measurement::remedy::Setting;
 use session::tuning::{Answer, ClientSide, Request, SharedKey};
 
 use crate::support::{
-    Directory, Finished, Running, Server, await_that, linerate, linerate_on, link, list, run,
-    shell, skip,
+    Directory, Finished, Running, Server, child, eventually, linerate, linerate_on, link, list,
+    run, shell, skip,
 };
 
 /// A link with a server at its far end that allows tuning.
@@ -157,7 +157,7 @@ fn a_setting_is_made_for_a_client_with_the_key_and_undone_at_its_end_unless_kept
     assert!(matches!(&busy, Some(Answer::Refused(why)) if why.contains("another")), "{busy:?}");
     assert_eq!(bed.queue(), "qlen 777");
     drop(client);
-    await_that("undone change", || bed.queue() == before);
+    eventually("undone change", || bed.queue() == before);
     bed.server.line_with("makes ip link set dev far0 txqueuelen 777: it is 777");
     bed.server.line_with("undoes ip link set dev far0 txqueuelen 777");
     let mut client = bed.client();
@@ -194,7 +194,7 @@ fn what_is_forged_replayed_too_long_or_without_the_key_is_refused_and_logged() {
     assert!(matches!(made, Some(Answer::Set(_))), "{made:?}");
     let recorded = std::mem::take(&mut client.sent);
     drop(client);
-    await_that("undone change", || bed.queue() == before);
+    eventually("undone change", || bed.queue() == before);
     assert!(is_ended(&Client::connect(&bed.link), &recorded));
     bed.server.line_with("refused: its key is another one");
     // The request again, on the connection on which it was sent.
@@ -204,7 +204,7 @@ fn what_is_forged_replayed_too_long_or_without_the_key_is_refused_and_logged() {
     let again = client.sent[start..].to_vec();
     assert!(is_ended(&client.socket, &again));
     bed.server.line_with("refused: a message is forged or replayed");
-    await_that("undone change", || bed.queue() == before);
+    eventually("undone change", || bed.queue() == before);
     let client = bed.client();
     assert!(is_ended(&client.socket, &[0xff; 2]));
     bed.server.line_with("refused: a message has more than 16384 bytes");
@@ -257,7 +257,7 @@ fn whoever_is_killed_at_any_instant_all_is_restored_within_5_seconds() {
     let (before, journal) = (queue(), state.file("served").join("tuning.journal"));
     for round in 0..KILLS {
         let server = Server::start_on(&link.far, &options(&state, "--allow-tune"));
-        let victims = [child(server.running.id()), server.running.id()];
+        let victims = [helper(&server), server.running.id()];
         let victim = victims[usize::try_from(round).expect("small") % victims.len()];
         let mut client = Client::open(&link, KEY).expect("the key is right");
         let killed = std::thread::scope(|scope| {
@@ -276,7 +276,7 @@ fn whoever_is_killed_at_any_instant_all_is_restored_within_5_seconds() {
             }
             killer.join().expect("it kills")
         });
-        await_that("undone change", || queue() == before && !journal.exists());
+        eventually("undone change", || queue() == before && !journal.exists());
         assert!(killed.elapsed() < Duration::from_secs(5), "round {round}");
     }
 }
@@ -291,10 +291,10 @@ fn a_client_that_is_killed_or_stopped_leaves_nothing_changed() {
     let before = features();
     for (signal, within) in [("KILL", 5), ("STOP", 6)] {
         let running = Running::start(bed.command("--yes -R -t 2s --pairs 12"));
-        await_that("change", || features() != before);
+        eventually("change", || features() != before);
         running.signal(signal);
         let since = Instant::now();
-        await_that("undone change", || features() == before);
+        eventually("undone change", || features() == before);
         assert!(since.elapsed() < Duration::from_secs(within), "{signal} {:?}", since.elapsed());
     }
 }
@@ -311,8 +311,9 @@ fn after_a_kill_of_all_processes_undo_restores_and_so_does_the_next_server() {
         let server = start();
         let mut client = Client::open(&link, KEY).expect("the key is right");
         assert!(matches!(client.set(LONGER), Some(Answer::Set(_))));
-        let helper = child(server.running.id());
-        let all = format!("kill -9 {} {helper} {}", child(helper), server.running.id());
+        let helper = helper(&server);
+        let watchdog = child(helper).expect("a watchdog");
+        let all = format!("kill -9 {watchdog} {helper} {}", server.running.id());
         assert!(shell(&link.near, &all));
         drop(server);
         assert_eq!(queue(), "qlen 777");
@@ -327,11 +328,9 @@ fn after_a_kill_of_all_processes_undo_restores_and_so_does_the_next_server() {
     }
 }
 
-/// The first process that one has started.
-fn child(process: u32) -> u32 {
-    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
-    let children = children.expect("Linux tells it");
-    children.split_whitespace().next().and_then(|id| id.parse().ok()).expect("a child")
+/// The process of a server that changes settings.
+fn helper(server: &Server) -> u32 {
+    child(server.running.id()).expect("a child")
 }
 
 #[test]
@@ -344,8 +343,8 @@ fn a_change_that_cuts_the_link_is_back_within_5_seconds() {
     let cut = setting("tc qdisc replace dev far0 root blackhole");
     assert!(client.side.request(&Request::Set(vec![cut])));
     client.flush();
-    await_that("cut", || words(bed.far(), "tc qdisc show dev far0").contains("blackhole"));
-    await_that("undone change", || words(bed.far(), "tc qdisc show dev far0") == before);
+    eventually("cut", || words(bed.far(), "tc qdisc show dev far0").contains("blackhole"));
+    eventually("undone change", || words(bed.far(), "tc qdisc show dev far0") == before);
     assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
     bed.server.line_with("nothing was heard of it in time");
     let test = format!("test {} --tcp --send -t 200ms", bed.far().ipv4());

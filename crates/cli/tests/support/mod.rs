@@ -5,11 +5,12 @@ use std::net::{Ipv6Addr, UdpSocket};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lab::{Access, Host, Link, LinkSpec};
 use serde_json::Value;
 use testbed::process::HowEnded;
+pub(crate) use testbed::wait::{PATIENCE, eventually, until};
 
 pub(crate) mod control;
 
@@ -123,23 +124,6 @@ impl DerefMut for Running {
     }
 }
 
-/// Waits until there is an answer.
-pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "no {what} within {PATIENCE:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// Waits until it is so.
-pub(crate) fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
-    until(what, || is_so().then_some(()));
-}
-
 /// A port, TCP and UDP, below those that the kernel chooses for others.
 pub(crate) fn free_port() -> u16 {
     testbed::port::free().expect("a free port")
@@ -190,8 +174,6 @@ impl Drop for Directory {
 }
 
 pub(crate) const LINERATE: &str = env!("CARGO_BIN_EXE_linerate");
-/// Longer than anything takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Variables of the environment that programs under test obey.
 const SETTINGS: [&str; 6] =
     ["COLUMNS", "IPERF3_PASSWORD", "LC_ALL", "NO_COLOR", "RUST_BACKTRACE", "TZ"];
