@@ -147,7 +147,8 @@ fn what_is_not_answered_is_lost_and_the_next_one_goes() {
     eventually("it is late", || counters(&pool, 1).late == 1);
     assert_eq!(statistics.read(patience).count, 0);
     drop(far);
-    std::thread::sleep(Duration::from_millis(20));
+    let lost = statistics.read(patience).lost;
+    eventually("more are lost", || statistics.read(patience).lost >= lost + 3);
     assert!(pool.stream_error().is_none(), "an ICMP error is no end");
 }
 

@@ -1,10 +1,9 @@
 //! Streams over real sockets, driven by a pool as a session drives them.
 
 #![forbid(unsafe_code)]
-#![expect(clippy::disallowed_methods, reason = "a test waits by the clock")]
-
 use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -236,10 +235,11 @@ fn an_end_that_comes_along_with_data_is_noticed() {
 #[test]
 fn a_stream_that_never_waits_does_not_starve_the_other_one() {
     let (near, far) = tcp_pair();
-    let restless = Restless(EventFd::new().expect("eventfd"));
+    let steps = Arc::default();
+    let restless = Restless(EventFd::new().expect("eventfd"), Arc::clone(&steps));
     let pool = Setup::tcp().receiver(|c| tcp::Receiver::new(far, c)).receiver(|_| restless).start();
-    // The receiver finds nothing and waits.
-    std::thread::sleep(Duration::from_millis(20));
+    // By then the receiver found nothing, and waits.
+    eventually("the other steps on", || steps.load(Relaxed) > 1_000);
     (&*near).write_all(b"hello?").expect("written");
     eventually("it is read", || counters(&pool, 1).bytes == 6);
 }
@@ -254,11 +254,10 @@ fn many_streams_on_two_workers_share_them_fairly() {
             .receiver(|c| tcp::Receiver::new(far, c));
     }
     let pool = setup.start();
-    std::thread::sleep(Duration::from_millis(500));
     eventually("the last has a twentieth of the first", || {
         let received = || pool.read().filter(|(_, sends, _)| !sends).map(|(_, _, c)| c.bytes);
         let (least, most) = (received().min().expect("some"), received().max().expect("some"));
-        least > 0 && least * 20 >= most
+        most >= BYTES && least * 20 >= most
     });
     assert!(pool.stream_error().is_none());
 }
@@ -286,34 +285,31 @@ fn bytes(pool: &Pool, role: Role) -> u64 {
     meant.map(|(_, _, counters)| counters.bytes).sum()
 }
 
-/// Never more than the rate allows, and nine tenths of it outside of stalls, once within a time
-/// in which no machine is busy all along.
+/// Never more than the rate allows, and all of it in the end. How much of it a busy machine lets
+/// through in a while is a measurement: `cargo xtask bench pacing`.
 fn assert_keeps_rate(block: usize, build: impl Fn(Pacer) -> Setup) {
     // A datagram each 160 µs.
     let rate = BitRate::from_bits_per_second(10_000_000);
-    let mut short = Vec::new();
-    let deadline = std::time::Instant::now() + Duration::from_secs(30);
-    while std::time::Instant::now() < deadline {
-        let pacer = Pacer::for_datagrams(rate, block as u64).with_burst(BURST);
-        let pool = build(pacer).prepare();
-        let began = linerate_dataplane::now();
-        pool.start();
-        std::thread::sleep(Duration::from_millis(300));
-        let (sent, received) = (bytes(&pool, Role::Senders), bytes(&pool, Role::Receivers));
+    let pacer = Pacer::for_datagrams(rate, block as u64).with_burst(BURST);
+    let pool = build(pacer).prepare();
+    let began = linerate_dataplane::now();
+    pool.start();
+    let ahead = (block * BURST) as u64;
+    eventually("a third of a second goes through", || {
+        let sent = bytes(&pool, Role::Senders);
         let passed = linerate_dataplane::now().since(began);
-        let tallies: Vec<_> = pool.pacing().collect();
-        let report = pacing_report(&tallies, 1, rate, (Pacing::Smooth, PacingWay::Timer));
-        let outside = report.map_or(0, |report| report.achieved_outside_stalls.bits_per_second());
-        pool.close().expect("closed");
-        let due = |bytes| rate.time_for(bytes);
-        let ahead = (block * BURST) as u64;
-        assert!(due(sent.saturating_sub(ahead)) <= passed, "{sent} bytes in {passed:?}");
-        if received * 10 >= sent * 9 && outside * 10 >= rate.bits_per_second() * 9 {
-            return;
-        }
-        short.push((sent, received, outside));
-    }
-    panic!("the rate is never reached: bytes sent and received, bit/s outside stalls: {short:?}");
+        assert!(rate.time_for(sent.saturating_sub(ahead)) <= passed, "{sent} in {passed:?}");
+        sent >= 400_000
+    });
+    pool.stop_sending();
+    eventually("the sender ends", || pool.senders_finished());
+    let sent = bytes(&pool, Role::Senders);
+    eventually("all of it arrives", || bytes(&pool, Role::Receivers) == sent);
+    let tallies: Vec<_> = pool.pacing().collect();
+    let report = pacing_report(&tallies, 1, rate, (Pacing::Smooth, PacingWay::Timer));
+    let report = report.expect("it sent");
+    assert_eq!(report.asked, rate);
+    assert!((1..=BURST as u64).contains(&report.batches.max), "{report:?}");
 }
 
 fn assert_reset(pool: &Pool, id: u32) {
@@ -344,7 +340,7 @@ fn is_readable(fd: &impl AsFd) -> bool {
 }
 
 /// A stream that can go on all the time.
-struct Restless(EventFd);
+struct Restless(EventFd, Arc<AtomicU64>);
 
 impl Stream for Restless {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
@@ -352,6 +348,7 @@ impl Stream for Restless {
     }
 
     fn step(&mut self, _: Timestamp, _: &mut Scratch) -> Step {
+        self.1.fetch_add(1, Relaxed);
         Step::Again
     }
 

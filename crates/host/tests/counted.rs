@@ -7,15 +7,15 @@
 extern crate lab as linerate_lab;
 
 use std::error::Error;
+use std::fs;
 use std::net::UdpSocket;
-use std::thread;
-use std::time::Duration;
 
 use lab::{Link, LinkSpec, Rate, Shape};
 use linerate_host::{Subject, Tree, Watch};
 use linux::netlink::{Qdisc, RouteSocket};
 use measurement::host::{EachCounter, Family, counter};
 use measurement::{HostEvidence, Role, Timestamp};
+use testbed::wait::eventually;
 
 #[path = "../../lab/tests/harness/mod.rs"]
 mod harness;
@@ -69,12 +69,13 @@ fn what_a_full_queue_drops_is_counted_exactly() -> Outcome {
         let senders = (0..8).map(sender).collect::<Result<Vec<_>, _>>()?;
         // Whose address it is has been asked for before anything is counted.
         senders[0].send_to(&[0; 100], to)?;
-        thread::sleep(Duration::from_millis(200));
+        eventually("an address", has_neighbour);
         watched(subject, || {
             for sender in senders.iter().cycle().take(SENT) {
                 sender.send_to(&[0; 1400], to)?;
             }
-            wait_for_the_queue(&interface)
+            eventually("an empty queue", || queue_is_empty(&interface));
+            Ok(())
         })
     })??;
     let series = &evidence.series;
@@ -119,21 +120,19 @@ fn the_driver_of_an_interface_counts() -> Outcome {
     Ok(())
 }
 
-/// Waits until nothing waits in the queue of an interface any more; at the rate of the test
-/// that is soon.
-fn wait_for_the_queue(interface: &str) -> std::io::Result<()> {
-    let mut route = RouteSocket::open()?;
-    let index = route.interface_index(interface)?;
-    let deadline = linux::clock::monotonic() + Duration::from_secs(20);
-    loop {
-        let is_empty = |one: &Qdisc| {
-            one.index != index || one.statistics.is_none_or(|counted| counted.backlog_packets == 0)
-        };
-        if route.qdiscs()?.iter().all(is_empty) || linux::clock::monotonic() > deadline {
-            return Ok(());
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
+/// Whether the kernel knows the Ethernet address of a neighbour: ATF_COM (arp(7)).
+fn has_neighbour() -> bool {
+    let known = fs::read_to_string("/proc/thread-self/net/arp").expect("IPv4 has neighbours");
+    known.lines().skip(1).any(|line| line.split_whitespace().nth(2) == Some("0x2"))
+}
+
+fn queue_is_empty(interface: &str) -> bool {
+    let mut route = RouteSocket::open().expect("netlink");
+    let index = route.interface_index(interface).expect("it is there");
+    let is_empty = |one: &Qdisc| {
+        one.index != index || one.statistics.is_none_or(|counted| counted.backlog_packets == 0)
+    };
+    route.qdiscs().expect("netlink").iter().all(is_empty)
 }
 
 /// What a watch of the calling thread's namespace saw while `work` was done.

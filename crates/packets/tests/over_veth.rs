@@ -1,7 +1,7 @@
 //! Trials over a virtual link in a namespace: every frame is accounted for, by each engine.
 
 use std::os::fd::AsFd;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use linerate_packets::{
@@ -13,6 +13,7 @@ use linux::namespace::NetworkNamespace;
 use linux::netlink::RouteSocket;
 use linux::xdp::{FrameTag, XdpMode, XdpProgram};
 use measurement::packets::{PacketEngine, PacketsRecord};
+use testbed::wait::eventually;
 
 /// Runs `work` in a namespace with the interfaces `a0` and `b0`, joined. None: not permitted here.
 fn in_pair<T: Send>(mtu: u32, work: impl FnOnce(Port, Port) -> T + Send) -> Option<T> {
@@ -231,12 +232,12 @@ fn a_port_that_goes_down_in_the_middle_is_named() {
     let failed = in_pair(1500, |from, to| {
         let setup = Setup { receive: ReceiveWith::Count, ..setup(from, to) };
         let layout = layout(&setup, FrameSizes::one(64), 1);
-        let plan = TrialPlan { rate: Some(100.0), duration: Duration::from_secs(1), frames: None };
+        let plan = TrialPlan { rate: Some(100.0), duration: Duration::from_secs(60), frames: None };
         let stop = AtomicBool::new(false);
         let counts = LiveCounts::default();
         std::thread::scope(|scope| {
             let running = scope.spawn(|| record(&setup, &layout, &plan, &counts, &stop));
-            std::thread::sleep(Duration::from_millis(300));
+            eventually("frames", || counts.sent.load(Relaxed) > 0);
             let mut route = RouteSocket::open().expect("netlink");
             route.delete_link("b0").expect("deleted");
             running.join().expect("no panic").expect_err("a link that is gone")

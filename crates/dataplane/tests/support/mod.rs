@@ -1,15 +1,13 @@
 //! Connected sockets on the loopback, and pools that are built stream by stream.
 
-#![expect(clippy::disallowed_methods, reason = "a test measures time")]
-
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use linerate_dataplane::{
     BufferKind, BufferPlan, Counters, OpenStream, PayloadPattern, Pool, Spread, Stream,
 };
 use measurement::StreamCounters;
+pub(crate) use testbed::wait::eventually;
 
 /// Bytes of a TCP block in these tests.
 pub(crate) const BLOCK: usize = 16 * 1024;
@@ -123,19 +121,8 @@ pub(crate) fn counters(pool: &Pool, id: u32) -> StreamCounters {
     found.expect("a stream with this id")
 }
 
-/// Waits until `holds`, which takes no time on an idle machine, and panics if it
-/// does not within a time that suffices on any.
-pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
 fn any_port() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
 
-const PATIENCE: Duration = Duration::from_secs(20);
 const RECEIVE_BUFFER: usize = 4 * 1024 * 1024;

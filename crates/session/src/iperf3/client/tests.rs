@@ -11,6 +11,7 @@ use std::time::Duration;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, Timestamp, Transport};
 use protocol::iperf3::{Cookie, ProtocolError, State};
+use testbed::wait::eventually;
 
 use crate::clock::{Clock, ScriptedClock, SystemClock};
 use crate::error::SessionError;
@@ -133,13 +134,7 @@ fn the_server_is_introduced_when_it_asks_for_the_parameters() {
         let mut text = vec![0; u32::from_be_bytes(length) as usize];
         socket.read_exact(&mut text).expect("parameters");
         assert!(String::from_utf8_lossy(&text).contains("\"parallel\":1"));
-        let is_noted = || !noted.0.lock().expect("no panic").is_empty();
-        for _ in 0..500 {
-            if is_noted() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        eventually("a note", || !noted.0.lock().expect("no panic").is_empty());
         socket.write_all(&[State::AccessDenied.byte()]).expect("sent");
     };
     let (address, thread) = server(play);
