@@ -192,3 +192,40 @@ fn add(counter: &AtomicU64, more: u64) {
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(1_000_000_000 + millis * 1_000_000)
+    }
+
+    const fn millis(number: u64) -> Duration {
+        Duration::from_millis(number)
+    }
+
+    #[test]
+    fn what_is_not_slept_is_run() {
+        let account = Account::new(&["one", "other"]);
+        assert!(account.read(at(0)).share() < 1e-9, "no time has passed");
+        account.begin(at(0));
+        account.run(1, millis(20), 3, 2);
+        account.fall_asleep(at(20));
+        account.wake_up(at(25));
+        let early = account.read(at(50));
+        assert_eq!((early.run, early.idle, early.ready_wait), (millis(45), millis(5), millis(40)));
+        assert_eq!((early.sleeps, early.long_sleeps), (1, 0));
+        account.fall_asleep(at(50));
+        account.wake_up(at(80));
+        account.spin(millis(1));
+        account.fall_asleep(at(95));
+        // It sleeps still.
+        let span = account.read(at(150)).since(&early);
+        assert_eq!((span.run, span.idle, span.spun), (millis(15), millis(85), millis(1)));
+        assert_eq!((span.sleeps, span.long_sleeps, span.long_idle), (2, 1, millis(30)));
+        assert!((span.share() - 0.15).abs() < 1e-9, "{span:?}");
+        assert_eq!((early.turns, early.kinds[1].turns, early.kinds[1].run), (3, 3, millis(20)));
+        assert_eq!((early.kinds[0].turns, span.turns), (0, 0));
+    }
+}

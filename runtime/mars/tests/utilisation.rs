@@ -1,4 +1,5 @@
-//! The accounting of an MPU's time.
+//! The accounting of an MPU's time: what load on the machine does not change. How the times are added
+//! up is tested with [`Utilisation`] itself.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,11 +9,15 @@ use std::time::Duration;
 use linerate_mars::{Builder, Context, Module, Mpu, Next, Placement, Priority, Time, Utilisation};
 use linerate_mars::{Wait, Workload};
 
-/// Works for a while, then stalls for as long, over and over.
-struct Mix {
+#[expect(dead_code, reason = "what is for other tests")]
+mod support;
+
+use support::eventually;
+
+/// Is ready all the time, or never again.
+struct Turns {
     stop: Arc<AtomicBool>,
-    works: Duration,
-    stalls: Duration,
+    stalls: bool,
 }
 
 struct Mixed;
@@ -21,57 +26,68 @@ impl Module for Mixed {
     const NAME: &'static str = "mixed";
 }
 
-impl Workload for Mix {
+impl Workload for Turns {
     type Module = Mixed;
 
     fn run(&mut self, mpu: &mut Mpu<'_, Mixed>) -> Next {
+        // Time is accounted for when the clock is read.
+        _ = mpu.clock();
         if self.stop.load(SeqCst) {
-            return Next::Finished;
+            Next::Finished
+        } else if self.stalls {
+            Next::Stalled(Wait::until(Time::from_nanos(u64::MAX)))
+        } else {
+            Next::Yield
         }
-        let end = mpu.clock().after(self.works);
-        while Time::now() < end {
-            std::hint::spin_loop();
-        }
-        Next::Stalled(Wait::until(mpu.clock().after(self.stalls)))
     }
 }
 
-fn measured(workloads: usize, works: u64, stalls: u64) -> (Context, Vec<Utilisation>) {
+fn started(workloads: usize, stalls: bool) -> (Context, Arc<AtomicBool>) {
     let context = Builder::new(2).module(|_| Ok(Mixed)).start().expect("starts");
     let stop = Arc::new(AtomicBool::new(false));
     for number in 0..workloads {
-        let (works, stalls) = (Duration::from_micros(works), Duration::from_micros(stalls));
-        let mix = Mix { stop: Arc::clone(&stop), works, stalls };
-        context.spawn(mix, Priority::NORMAL, Placement::Mpu(number % 2));
+        let turns = Turns { stop: Arc::clone(&stop), stalls };
+        context.spawn(turns, Priority::NORMAL, Placement::Mpu(number % 2));
     }
-    std::thread::sleep(Duration::from_millis(20));
-    let before = context.utilisation();
-    std::thread::sleep(Duration::from_millis(200));
-    let after = context.utilisation();
-    stop.store(true, SeqCst);
-    let spans = after.iter().zip(&before).map(|(after, before)| after.since(before)).collect();
-    (context, spans)
+    (context, stop)
 }
 
-/// Four workloads for each MPU, each ready half of the time: an MPU always has one.
+/// What the MPUs did from now until it `is_enough`.
+fn measured(context: &Context, is_enough: impl Fn(&Utilisation) -> bool) -> Vec<Utilisation> {
+    let before = context.utilisation();
+    let mut spans = Vec::new();
+    eventually("enough of it", || {
+        let now = context.utilisation();
+        spans = now.iter().zip(&before).map(|(now, then)| now.since(then)).collect();
+        spans.iter().all(&is_enough)
+    });
+    spans
+}
+
 #[test]
 fn mpus_are_busy_while_workloads_are_ready() {
-    let (_context, spans) = measured(8, 50, 50);
+    let (context, stop) = started(8, false);
+    let many_turns = |span: &Utilisation| span.turns > 1_000;
+    measured(&context, many_turns);
+    let spans = measured(&context, many_turns);
+    stop.store(true, SeqCst);
     for span in spans {
-        assert!(span.share() >= 0.8, "{span:?}");
-        assert!(span.ready_wait > Duration::from_millis(20), "others were ready: {span:?}");
+        assert!((span.share() - 1.0).abs() < 1e-9 && span.sleeps == 0, "{span:?}");
         let kind = span.kinds.iter().find(|kind| kind.name == "mixed").expect("its kind");
-        assert!(kind.run > Duration::from_millis(100) && kind.turns > 100, "{span:?}");
-        let all: u64 = span.kinds.iter().map(|kind| kind.turns).sum();
-        assert_eq!(all, span.turns);
+        assert!(span.ready_wait > Duration::ZERO, "three others were ready: {span:?}");
+        assert!(kind.run > Duration::ZERO && kind.turns == span.turns, "{span:?}");
     }
 }
 
 #[test]
 fn mpus_are_idle_while_all_stall() {
-    let (_context, spans) = measured(2, 10, 50_000);
-    for span in spans {
-        assert!(span.share() <= 0.2, "{span:?}");
-        assert!(span.sleeps > 0 && span.spun == Duration::ZERO, "{span:?}");
+    let (context, stop) = started(2, true);
+    let runs = || context.utilisation().into_iter().map(|one| one.run).collect::<Vec<_>>();
+    eventually("both sleep", || {
+        context.utilisation().iter().all(|one| one.turns > 0) && runs() == runs()
+    });
+    for span in measured(&context, |span| span.idle > Duration::from_millis(20)) {
+        assert!(span.share() < 1e-9 && span.turns == 0 && span.spun == Duration::ZERO, "{span:?}");
     }
+    stop.store(true, SeqCst);
 }
