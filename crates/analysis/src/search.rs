@@ -142,18 +142,17 @@ impl<'a> ThroughputSearch<'a> {
     }
 
     /// A slight overload for as long as a full-length trial, once a load failed. If it was none,
-    /// since an overload gets less, another one near the bounds.
+    /// since an overload gets less, another one as soon as the bounds of a goal are near each other.
     fn estimating(&self) -> Option<NextTrial> {
         let is_one = |trial: &&Point| trial.purpose == TrialPurpose::Estimate;
         let estimates: Vec<_> = self.trials.iter().filter(is_one).collect();
         let load = match estimates.as_slice() {
             [] => self.estimate?.rate * OVERLOAD,
-            [one] if !one.is_overload() => {
-                let goal = self.widest()?;
-                let bounds = Bounds::new(&goal, &self.trials, self.estimate);
+            [one] if !one.is_overload() => self.goals.iter().find_map(|goal| {
+                let bounds = Bounds::new(goal, &self.trials, self.estimate);
                 let (lower, upper) = (bounds.lower()? as f64, bounds.upper()? as f64);
-                (upper <= lower * AROUND).then_some(upper * SLIGHTLY_MORE)?
-            }
+                (upper <= lower * AROUND).then_some(upper * SLIGHTLY_MORE)
+            })?,
             _ => return None,
         };
         let load = self.limits.within(whole(load));
