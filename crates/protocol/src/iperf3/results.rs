@@ -107,15 +107,8 @@ impl Results {
         }
         let streams: Vec<_> = self.streams.iter().filter_map(|stream| stream.counted).collect();
         if !streams.is_empty() {
-            object["linerate"] = measurement::json::value(&Truth {
-                streams,
-                shared: &self.shared,
-                pacing: self.pacing.as_deref(),
-                ipdv: self.ipdv.as_deref(),
-                runtime: self.runtime.as_deref(),
-                engines: self.engines.as_deref(),
-                evidence: self.evidence.as_deref(),
-            });
+            let beside = Beside::new(self);
+            object["linerate"] = measurement::json::value(&Truth { streams, beside });
         }
         object
     }
@@ -317,6 +310,13 @@ impl From<StreamResult> for PeerStream {
 #[derive(Serialize)]
 struct Truth<'a> {
     streams: Vec<StreamSample>,
+    #[serde(flatten)]
+    beside: Beside<'a>,
+}
+
+/// What travels there beside the numbers of the streams.
+#[derive(Default, Serialize)]
+struct Beside<'a> {
     #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
     shared: &'a [Neighbour],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -329,6 +329,19 @@ struct Truth<'a> {
     engines: Option<&'a Engines>,
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<&'a PeerEvidence>,
+}
+
+impl<'a> Beside<'a> {
+    fn new(results: &'a Results) -> Self {
+        Self {
+            shared: &results.shared,
+            pacing: results.pacing.as_deref(),
+            ipdv: results.ipdv.as_deref(),
+            runtime: results.runtime.as_deref(),
+            engines: results.engines.as_deref(),
+            evidence: results.evidence.as_deref(),
+        }
+    }
 }
 
 /// Keys that are read; the names of clauses 10.5, 10.6 and 13.4.

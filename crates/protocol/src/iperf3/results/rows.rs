@@ -5,15 +5,12 @@
 use std::fmt;
 
 use measurement::outcome::CpuUse;
-use measurement::record::Neighbour;
 use measurement::sample::StreamCounter;
-use measurement::{
-    DelayVariation, Engines, PacingReport, Runtime, StreamCounters, StreamSample, TcpSample,
-};
+use measurement::{StreamCounters, StreamSample, TcpSample};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
-use super::{Detail, MOST_STREAMS, PeerEvidence, Results, StreamResult, json, missing};
+use super::{Beside, Detail, MOST_STREAMS, Results, StreamResult, json, missing};
 
 /// The results as a JSON document.
 #[derive(Serialize)]
@@ -32,18 +29,8 @@ pub(super) struct Document<'a> {
 #[derive(Serialize)]
 struct Table<'a> {
     rows: Vec<Cells>,
-    #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
-    shared: &'a [Neighbour],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pacing: Option<&'a PacingReport>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ipdv: Option<&'a DelayVariation>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    runtime: Option<&'a Runtime>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    engines: Option<&'a Engines>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<&'a PeerEvidence>,
+    #[serde(flatten)]
+    beside: Beside<'a>,
 }
 
 /// The numbers of one stream; -1: unknown.
@@ -76,7 +63,9 @@ impl Cells {
 
 impl<'a> Document<'a> {
     pub(super) fn new(results: &'a Results, detail: Detail) -> Self {
-        let beside = detail != Detail::Least;
+        let mut beside =
+            if detail == Detail::Least { Beside::default() } else { Beside::new(results) };
+        beside.evidence = beside.evidence.filter(|_| detail == Detail::All);
         let CpuUse { total, user, system } = results.cpu;
         Self {
             cpu_util_total: total,
@@ -87,12 +76,7 @@ impl<'a> Document<'a> {
             congestion_used: results.congestion_used.as_deref(),
             linerate: Table {
                 rows: results.streams.iter().map(|one| Cells::new(one, detail)).collect(),
-                shared: if beside { &results.shared } else { &[] },
-                pacing: results.pacing.as_deref().filter(|_| beside),
-                ipdv: results.ipdv.as_deref().filter(|_| beside),
-                runtime: results.runtime.as_deref().filter(|_| beside),
-                engines: results.engines.as_deref().filter(|_| beside),
-                evidence: results.evidence.as_deref().filter(|_| detail == Detail::All),
+                beside,
             },
         }
     }
