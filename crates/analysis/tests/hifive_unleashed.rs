@@ -81,7 +81,7 @@ fn datagrams(board: Role, asked_mbps: u64, sent: u64, lost: u64) -> TestRecord {
     let mut plan = plan(Transport::Udp);
     plan.options.rate = asked;
     let mut record = run(&plan, board, bytes(sent), bytes(sent - lost));
-    record.streams = vec![StreamRecord::imported(1, true, ByteSize::from_bytes(LENGTH))];
+    record.streams = vec![StreamRecord::unknown(1, true, ByteSize::from_bytes(LENGTH))];
     let outcome = &mut record.outcome.directions[0];
     outcome.asked = asked;
     outcome.datagrams =
@@ -92,7 +92,7 @@ fn datagrams(board: Role, asked_mbps: u64, sent: u64, lost: u64) -> TestRecord {
 /// TCP as much as goes; the log tells bytes, segments sent again and the window.
 fn stream(bytes: u64, retransmits: u64, window: u64) -> TestRecord {
     let mut record = run(&plan(Transport::Tcp), Role::Here, bytes, bytes);
-    record.streams = vec![StreamRecord::imported(1, true, ByteSize::from_bytes(128 << 10))];
+    record.streams = vec![StreamRecord::unknown(1, true, ByteSize::from_bytes(128 << 10))];
     let outcome = &mut record.outcome.directions[0];
     outcome.acknowledged = Some(Throughput::over(bytes, TIME));
     outcome.retransmits = Some(retransmits);

@@ -62,8 +62,8 @@ pub struct StreamRecord {
 }
 
 impl StreamRecord {
-    /// A stream of an imported record, of which only id, direction and block length are known.
-    pub fn imported(id: u32, sender: bool, block: ByteSize) -> Self {
+    /// A stream of which only id, direction and block length are known.
+    pub fn unknown(id: u32, sender: bool, block: ByteSize) -> Self {
         Self {
             id,
             sender,

@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(resent(&record, &outcome(None)), None);
         assert_eq!(resent(&record, &outcome(Some(0))), Some(0.0));
         assert_eq!(resent(&record, &outcome(Some(10))), None, "no MSS");
-        let mut stream = StreamRecord::imported(1, true, ByteSize::from_bytes(1_000));
+        let mut stream = StreamRecord::unknown(1, true, ByteSize::from_bytes(1_000));
         stream.mss = Some(1_000);
         record.streams.push(stream);
         assert_eq!(resent(&record, &outcome(Some(10))), Some(0.01));

@@ -65,7 +65,7 @@ fn write_long(path: &Path) -> Result<()> {
     draft.streams = STREAMS;
     let mut record = TestRecord::imported(draft.check()?, "a program");
     let block = ByteSize::from_bytes(131_072);
-    record.streams = (1..=STREAMS).map(|id| StreamRecord::imported(id, true, block)).collect();
+    record.streams = (1..=STREAMS).map(|id| StreamRecord::unknown(id, true, block)).collect();
     let mut bytes = vec![0; STREAMS as usize];
     record.samples = (0..=INTERVALS).map(|number| sample(number, &mut bytes)).collect();
     record.intervals = DirectionIntervals::between(&record.streams, &record.samples, 0);

@@ -76,22 +76,7 @@ pub(super) fn udp(task: &Task, lost: impl FnOnce(u64) -> u64) -> TestRecord {
 }
 
 fn stream() -> StreamRecord {
-    StreamRecord {
-        id: 1,
-        sender: true,
-        socket: None,
-        local: None,
-        peer: None,
-        block: ByteSize::from_bytes(BLOCK),
-        send_buffer: None,
-        receive_buffer: None,
-        mss: None,
-        congestion: None,
-        arrivals: None,
-        engine: None,
-        worker: None,
-        cpu: None,
-    }
+    StreamRecord::unknown(1, true, ByteSize::from_bytes(BLOCK))
 }
 
 /// A test that gave no record.

@@ -352,7 +352,7 @@ mod tests {
     }
 
     fn record(sender: bool) -> StreamRecord {
-        StreamRecord::imported(1, sender, ByteSize::from_bytes(1_000))
+        StreamRecord::unknown(1, sender, ByteSize::from_bytes(1_000))
     }
 
     fn peer(datagrams: u64, lost: u64) -> PeerStream {

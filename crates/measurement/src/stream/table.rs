@@ -82,7 +82,7 @@ mod tests {
             mss: id.is_multiple_of(2).then_some(1448),
             congestion: Some("cubic".to_owned()),
             worker: Some(id % 3),
-            ..StreamRecord::imported(id, true, ByteSize::from_bytes(100))
+            ..StreamRecord::unknown(id, true, ByteSize::from_bytes(100))
         };
         (1..=count).map(stream).collect()
     }

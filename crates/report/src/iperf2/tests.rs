@@ -25,7 +25,7 @@ fn streams(count: u32, sender: bool) -> Vec<StreamRecord> {
         peer: Some("127.0.0.1:5001".parse().expect("an address")),
         send_buffer: Some(ByteSize::from_bytes(16 << 10)),
         receive_buffer: Some(ByteSize::from_bytes(128 << 10)),
-        ..StreamRecord::imported(id, sender, ByteSize::from_bytes(1_470))
+        ..StreamRecord::unknown(id, sender, ByteSize::from_bytes(1_470))
     };
     (1..=count).map(stream).collect()
 }

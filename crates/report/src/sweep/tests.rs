@@ -197,7 +197,7 @@ fn people_read_what_was_resent_as_a_share_and_programs_its_number() {
     };
     let text = table(&sweep(STREAMS, &records));
     assert!(text.contains("1,730 seg\n"), "no MSS: {text}");
-    let mut stream = StreamRecord::imported(1, true, ByteSize::from_bytes(1_250));
+    let mut stream = StreamRecord::unknown(1, true, ByteSize::from_bytes(1_250));
     stream.mss = Some(1_250);
     records[1].1.streams = vec![stream];
     let text = table(&sweep(STREAMS, &records));

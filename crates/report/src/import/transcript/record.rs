@@ -261,7 +261,7 @@ impl<'a> Account<'a> {
                 peer,
                 congestion,
                 mss,
-                ..StreamRecord::imported(id, sender, block)
+                ..StreamRecord::unknown(id, sender, block)
             }
         };
         view.connections.iter().enumerate().map(stream).collect()

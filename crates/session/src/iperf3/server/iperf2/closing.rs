@@ -92,20 +92,9 @@ impl Over {
 pub(super) fn stream(peer: &Peer, id: u32, transport: Transport) -> StreamRecord {
     let block = if transport == Transport::Tcp { TCP_BLOCK } else { UDP_BLOCK };
     StreamRecord {
-        id,
-        sender: false,
-        socket: None,
         local: Some(peer.local_address),
         peer: Some(peer.address),
-        block: ByteSize::from_bytes(block),
-        send_buffer: None,
-        receive_buffer: None,
-        mss: None,
-        congestion: None,
-        arrivals: None,
-        engine: None,
-        worker: None,
-        cpu: None,
+        ..StreamRecord::unknown(id, false, ByteSize::from_bytes(block))
     }
 }
 
