@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use measurement::Timestamp;
 use protocol::iperf3::{
-    ErrorCode, FinalStream, HelloToken, Place, Server, ServerEvent, ServerPhase,
+    ErrorCode, FinalStream, HelloToken, QueuePlace, Server, ServerEvent, ServerPhase,
 };
 
 use crate::machine::{self, Hosted};
@@ -58,7 +58,7 @@ impl Hosted for Server {
         match event {
             ServerEvent::Asked(_) if no => self.refuse_because(ErrorCode::STREAMS, "no"),
             ServerEvent::Asked(_) => {
-                self.report_place(Place { ahead: 1, running: 1 });
+                self.report_place(QueuePlace { ahead: 1, running: 1 });
                 self.accept(Some(HelloToken::from_random([7; HelloToken::LENGTH])), now);
                 self.streams_open(now);
             }

@@ -116,14 +116,14 @@ fn row(title: &Title, before: &[TestRecord], after: &[TestRecord], level: f64) -
 /// The runs of one row on one side.
 #[derive(Default)]
 struct Runs {
-    counting: Vec<Run>,
+    counting: Vec<CountedRun>,
     left_out: u32,
     suspect: u32,
 }
 
 /// A run that counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Run {
+struct CountedRun {
     logarithm: f64,
     /// Its start and its place among those of its side, by which runs are ordered; none: not known.
     started: Option<i128>,
@@ -153,7 +153,7 @@ fn runs(title: &Title, records: &[TestRecord]) -> Runs {
         }
         runs.suspect += u32::from(stamp == Some(Stamp::Suspect));
         let started = pairs::started(record);
-        runs.counting.push(Run { logarithm: figure.value.ln(), started });
+        runs.counting.push(CountedRun { logarithm: figure.value.ln(), started });
     }
     runs
 }

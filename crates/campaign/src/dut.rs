@@ -90,7 +90,7 @@ pub enum DutStep<'a> {
 /// Measures a row. When `stop` is set it ends early, with what is known.
 ///
 /// # Errors
-/// Those of [`packets::Trial`].
+/// Those of [`packets::FrameTrial`].
 pub fn measure(
     task: &DutTask,
     plan: &DutPlan,
@@ -100,7 +100,7 @@ pub fn measure(
 ) -> Result<DutRow, PacketError> {
     let start = linux::clock::monotonic();
     let path = Path::open(&task.lanes, live, stop)?;
-    let mut run = Run { path, plan, trials: Vec::new(), dropped: Vec::new(), show };
+    let mut run = RowRun { path, plan, trials: Vec::new(), dropped: Vec::new(), show };
     let (send_engine, receive_engine) = run.path.engines();
     run.path.teach()?;
     let watch = Watch::begin(&task.lanes);
@@ -141,7 +141,7 @@ pub fn measure(
 }
 
 /// A row that is being measured.
-struct Run<'a> {
+struct RowRun<'a> {
     path: Path<'a>,
     plan: &'a DutPlan,
     trials: Vec<SearchTrial>,
@@ -150,7 +150,7 @@ struct Run<'a> {
     show: &'a mut dyn FnMut(DutStep<'_>),
 }
 
-impl Run<'_> {
+impl RowRun<'_> {
     fn machine(&self) -> ThroughputSearch<'_> {
         let per_frame = self.path.bits_per_frame();
         let rate = |frames: f64| bit_rate(frames * per_frame);

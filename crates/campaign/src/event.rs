@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measurement::record::StreamRecord;
 use measurement::{Course, Peer, TestPlan, TestRecord};
-use session::{Glimpse, Introduction, Observer, Place, SessionError};
+use session::{Glimpse, Introduction, Observer, QueuePlace, SessionError};
 
 use crate::search::Task;
 
@@ -21,7 +21,7 @@ pub enum Event<'a> {
         /// Address and software of the server.
         server: &'a Peer,
         /// Position of the test in the queue.
-        place: Place,
+        place: QueuePlace,
     },
     /// Streams are being opened; this event is sent from time to time.
     Opening {
@@ -72,7 +72,7 @@ impl Observer for Forward<'_> {
         self.0.receive(&Event::Introduced(introduction.peer));
     }
 
-    fn waiting(&mut self, server: &Peer, place: Place) {
+    fn waiting(&mut self, server: &Peer, place: QueuePlace) {
         self.0.receive(&Event::Waiting { server, place });
     }
 

@@ -30,6 +30,6 @@ pub use event::{Event, Monitor};
 pub use judge::{attribute, judge, judge_together, load_curves};
 pub use ladder::Ladder;
 pub use runner::{ObservedHost, Results, Runner};
-pub use search::{Next, PlannedRow, Purpose, RowRate, Search, Server, Task, Trial};
+pub use search::{Next, PlannedRow, Purpose, RowRate, Search, ServerAddress, Task, Trial};
 pub use tune::{Answer, Proposal, Tune, Tuned};
 pub use tuner::{Joined, Outlook, Tuner};

@@ -12,7 +12,7 @@ use session::client::{Request, Watching};
 
 use crate::delegate::Delegate;
 use crate::event::{Event, Forward, Monitor};
-use crate::search::{self, Next, PlannedRow, Purpose, RowRate, Search, Server, Task, Trial};
+use crate::search::{self, Next, PlannedRow, Purpose, RowRate, Search, ServerAddress, Task, Trial};
 use crate::tuner::{Joined, Tuner};
 
 mod companion;
@@ -167,7 +167,7 @@ impl<'a> Runner<'a> {
         if let Some(cpus) = &row.cpus {
             request.cpus.clone_from(cpus);
         }
-        if let Some(Server { host, port }) = &row.server {
+        if let Some(ServerAddress { host, port }) = &row.server {
             request.host.clone_from(host);
             request.port = *port;
         }

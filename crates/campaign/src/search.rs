@@ -86,14 +86,14 @@ pub struct PlannedRow {
     /// Settings of further hosts, which let this one change them, in effect while the row runs.
     pub elsewhere: Vec<Change>,
     /// Server of the row, in place of that of the request; none: that of the request.
-    pub server: Option<Server>,
+    pub server: Option<ServerAddress>,
     /// Program that runs the test of the row, by a [`Delegate`](crate::Delegate); none: this one.
     pub program: Option<PathBuf>,
 }
 
 /// Address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct ServerAddress {
     /// Name or address of the host.
     pub host: String,
     /// Port of the server.

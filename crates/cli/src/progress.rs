@@ -9,7 +9,7 @@ use measurement::units::group_thousands;
 use measurement::{ByteSize, Course, End, Peer, TestPlan, TestRecord, Transport};
 use report::rates::UnitFormat;
 use report::screen::{self, Moved};
-use session::{Glimpse, Place};
+use session::{Glimpse, QueuePlace};
 
 use crate::intervals::interval;
 use crate::moving_line::MovingLine;
@@ -211,7 +211,7 @@ impl TestBar {
         }
     }
 
-    fn show_wait(&mut self, server: &Peer, place: Place) {
+    fn show_wait(&mut self, server: &Peer, place: QueuePlace) {
         let tests = if place.ahead == 1 { "1 test" } else { &format!("{} tests", place.ahead) };
         let message = format!("{}: waiting for {tests} before this one", self.title);
         // Where no line moves it is printed once.

@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use measurement::Timestamp;
 
-use crate::trial::Trial;
+use crate::trial::SpeedTrial;
 
 /// How one worker shares its CPU.
 #[derive(Debug)]
 pub(crate) struct CpuSharing {
-    trial: Trial,
+    trial: SpeedTrial,
     is_shared: bool,
     /// Bytes that were sent since the last decision.
     sent: u64,
@@ -36,7 +36,7 @@ pub(crate) struct CpuSharing {
 impl Default for CpuSharing {
     fn default() -> Self {
         Self {
-            trial: Trial::after(WARM_UP).in_turns(TURNS),
+            trial: SpeedTrial::after(WARM_UP).in_turns(TURNS),
             is_shared: true,
             sent: 0,
             decided: None,

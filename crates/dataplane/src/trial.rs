@@ -7,7 +7,7 @@ use measurement::Timestamp;
 
 /// How fast bytes moved without something and with it, each for a while.
 #[derive(Debug)]
-pub(crate) struct Trial {
+pub(crate) struct SpeedTrial {
     /// The beginning that is not counted, which is slow in any case.
     warm_up: Duration,
     /// How long it is without it, and then with it.
@@ -24,7 +24,7 @@ struct Moved {
     span: Duration,
 }
 
-impl Trial {
+impl SpeedTrial {
     /// A trial that begins so long after the first bytes.
     pub(crate) fn after(warm_up: Duration) -> Self {
         let (without, with) = (Moved::default(), Moved::default());
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn what_is_tried_is_kept_unless_it_is_faster_without() {
         let wants = |without: u64, with: u64| {
-            let mut trial = Trial::after(WARM_UP);
+            let mut trial = SpeedTrial::after(WARM_UP);
             let (mut now, mut is_set) = (Timestamp::default(), false);
             for _ in 0..200 {
                 let moved = if is_set { with } else { without };
@@ -100,7 +100,7 @@ mod tests {
     fn what_is_tried_in_turns_is_compared_under_the_same_conditions() {
         // The path becomes three times as slow meanwhile.
         let rate = |age: u64| if age < 60 { 3_000 } else { 1_000 };
-        let mut trial = Trial::after(WARM_UP).in_turns(4);
+        let mut trial = SpeedTrial::after(WARM_UP).in_turns(4);
         let mut is_set = false;
         for age in 0..200 {
             let moved = if is_set { rate(age) / 2 } else { rate(age) };
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_was_never_set_has_shown_nothing() {
-        let mut slow = Trial::after(WARM_UP);
+        let mut slow = SpeedTrial::after(WARM_UP);
         let at = |millis| Timestamp::default().after(Duration::from_millis(millis));
         assert!(slow.is_to_come(at(0)));
         assert!(

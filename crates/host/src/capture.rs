@@ -8,7 +8,7 @@ use measurement::{Timestamp, json};
 
 use crate::inventory::answers::{self, KernelAnswers};
 use crate::inventory::memory;
-use crate::{Entry, Subject, Tree, Watch, inventory};
+use crate::{Subject, Tree, TreeEntry, Watch, inventory};
 
 mod mask;
 
@@ -18,7 +18,7 @@ use mask::Mask;
 /// reports by netlink and ethtool.
 #[derive(Clone, Debug)]
 pub struct Capture {
-    entries: Vec<(String, Entry)>,
+    entries: Vec<(String, TreeEntry)>,
     answers: KernelAnswers,
 }
 
@@ -36,8 +36,10 @@ impl Capture {
         let mut entries = tree.recorded();
         for (path, entry) in &mut entries {
             match entry {
-                Entry::File(bytes) if path.ends_with(MOUNTS) => *bytes = only_groups(bytes),
-                Entry::File(bytes) if path == memory::PATH => *bytes = memory::only_modules(bytes),
+                TreeEntry::File(bytes) if path.ends_with(MOUNTS) => *bytes = only_groups(bytes),
+                TreeEntry::File(bytes) if path == memory::PATH => {
+                    *bytes = memory::only_modules(bytes);
+                }
                 _ => (),
             }
         }
@@ -59,7 +61,7 @@ impl Capture {
     /// Number of files in the capture, including the one with the kernel's reports by netlink and
     /// ethtool.
     pub fn files(&self) -> usize {
-        let is_file = |entry: &&(String, Entry)| matches!(entry.1, Entry::File(_));
+        let is_file = |entry: &&(String, TreeEntry)| matches!(entry.1, TreeEntry::File(_));
         self.entries.iter().filter(is_file).count() + 1
     }
 
@@ -74,26 +76,26 @@ impl Capture {
         }
         let mut answers = Vec::new();
         json::write_indented(&self.answers, &mut answers)?;
-        append(&mut archive, answers::PATH, &Entry::File(answers))?;
+        append(&mut archive, answers::PATH, &TreeEntry::File(answers))?;
         archive.into_inner()?.flush()
     }
 }
 
-fn append(archive: &mut tar::Builder<impl Write>, path: &str, entry: &Entry) -> io::Result<()> {
+fn append(archive: &mut tar::Builder<impl Write>, path: &str, entry: &TreeEntry) -> io::Result<()> {
     let mut header = tar::Header::new_gnu();
-    header.set_mode(if matches!(entry, Entry::Folder) { 0o755 } else { 0o644 });
+    header.set_mode(if matches!(entry, TreeEntry::Folder) { 0o755 } else { 0o644 });
     header.set_mtime(0);
     header.set_size(0);
     match entry {
-        Entry::File(bytes) => {
+        TreeEntry::File(bytes) => {
             header.set_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
             archive.append_data(&mut header, path, bytes.as_slice())
         }
-        Entry::Link(target) => {
+        TreeEntry::Link(target) => {
             header.set_entry_type(tar::EntryType::Symlink);
             archive.append_link(&mut header, path, target)
         }
-        Entry::Folder => {
+        TreeEntry::Folder => {
             header.set_entry_type(tar::EntryType::Directory);
             archive.append_data(&mut header, path, io::empty())
         }

@@ -26,5 +26,5 @@ pub use peer_evidence::{limit_size, limit_to_test};
 pub use profile::PerfAccess;
 pub use reading::Reading;
 pub use subject::Subject;
-pub use tree::{Archive, Entry, Tree};
+pub use tree::{Archive, Tree, TreeEntry};
 pub use watch::Watch;

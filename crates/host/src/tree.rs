@@ -10,7 +10,7 @@ mod archive;
 mod recording;
 
 pub use archive::Archive;
-pub use recording::Entry;
+pub use recording::TreeEntry;
 
 use measurement::host::is_shown;
 
@@ -174,7 +174,7 @@ impl Tree {
 
     /// All files, links and directories that were read so far, sorted by path. Empty unless the
     /// tree was made by [`Self::recording`].
-    pub fn recorded(&self) -> Vec<(String, Entry)> {
+    pub fn recorded(&self) -> Vec<(String, TreeEntry)> {
         self.recording.as_ref().map(|recording| recording.entries()).unwrap_or_default()
     }
 }

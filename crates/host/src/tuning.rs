@@ -39,7 +39,7 @@ mod sysctl;
 mod threaded_napi;
 
 pub use error::{Refusal, TuningError};
-pub use outcome::{Applied, ChangeId, Outcome, Outlook, Permission, Risk, Undone};
+pub use outcome::{Applied, ChangeId, Outlook, Permission, Risk, UndoOutcome, Undone};
 pub use persistence::{
     Content, Files, PersistBy, PersistentChange, PersistentFile, TakenBack, check_persist, files,
     persist, persisted, unpersist,
@@ -47,7 +47,7 @@ pub use persistence::{
 pub use script::{Script, Step, script};
 pub use undo::{pending, undo, undo_below};
 
-use journal::{Entry, Journal};
+use journal::{Journal, JournalEntry};
 use kernel::Kernel;
 use undo::Live;
 
@@ -128,7 +128,7 @@ impl Tuning {
         adjustable.check(&self.kernel, &before).map_err(refused)?;
         let id = self.latest.next();
         let place = adjustable.interface().and_then(|name| self.kernel.interface_index(name).ok());
-        let entry = Entry::new(id, setting, &before, place);
+        let entry = JournalEntry::new(id, setting, &before, place);
         self.journal.append(&entry.clone().into())?;
         self.latest = id;
         self.changes.push(Live::new(entry, adjustable));

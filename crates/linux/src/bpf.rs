@@ -288,7 +288,7 @@ pub(crate) fn attach(program: &OwnedFd, interface: u32, flags: u32) -> io::Resul
 /// `EINVAL` before Linux 5.18, or if the frame is longer than a page holds; `EINTR` by a signal, after
 /// some of the runs.
 pub(crate) fn run_live(program: &OwnedFd, frame: &[u8], count: u32) -> io::Result<()> {
-    let mut attributes = Run {
+    let mut attributes = ProgramRun {
         program: program.as_raw_fd(),
         result: 0,
         frame_bytes: u32::try_from(frame.len()).map_err(io::Error::other)?,
@@ -357,7 +357,7 @@ struct Load {
 
 /// The arguments of `BPF_PROG_RUN`.
 #[repr(C)]
-struct Run {
+struct ProgramRun {
     program: i32,
     result: u32,
     frame_bytes: u32,

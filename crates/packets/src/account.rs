@@ -15,12 +15,12 @@ use crate::error::PacketError;
 use crate::flow_counter::FlowCounts;
 use crate::frame::FrameLayout;
 use crate::port::Port;
-use crate::trial::{LiveCounts, Outcome, Received, Setup, Trial, TrialPlan};
+use crate::trial::{FrameTrial, LiveCounts, Received, Setup, TrialOutcome, TrialPlan};
 
 /// Runs a trial, and makes its record.
 ///
 /// # Errors
-/// Those of [`Trial::open`] and [`Trial::run`], and [`PacketError::Inspect`].
+/// Those of [`FrameTrial::open`] and [`FrameTrial::run`], and [`PacketError::Inspect`].
 pub fn record(
     setup: &Setup,
     layout: &FrameLayout,
@@ -28,7 +28,7 @@ pub fn record(
     live: &LiveCounts,
     stop: &AtomicBool,
 ) -> Result<PacketsRecord, PacketError> {
-    let mut trial = Trial::open(setup, layout)?;
+    let mut trial = FrameTrial::open(setup, layout)?;
     let before = Counters::read(setup)?;
     let outcome = trial.run(plan, live, stop)?;
     let after = Counters::read(setup)?;
@@ -80,12 +80,12 @@ pub fn record(
     })
 }
 
-fn lost(outcome: &Outcome, received: &Received) -> u64 {
+fn lost(outcome: &TrialOutcome, received: &Received) -> u64 {
     outcome.sent.frames.saturating_sub(received.counts.unique())
 }
 
 /// Frames and bytes that arrived, and the time from the first of them to the last.
-fn arrived(outcome: &Outcome, received: &Received, layout: &FrameLayout) -> FrameRate {
+fn arrived(outcome: &TrialOutcome, received: &Received, layout: &FrameLayout) -> FrameRate {
     let frames = received.counts.unique();
     let late = received.last.since(outcome.sent.last).saturating_sub(received.first_delay);
     let span = outcome.sent.span + if frames > 0 { late } else { Duration::ZERO };
@@ -192,7 +192,7 @@ impl Counters {
         sum(self).saturating_sub(sum(before))
     }
 
-    fn cpu_since(&self, before: &Self, outcome: &Outcome) -> CpuPerFrame {
+    fn cpu_since(&self, before: &Self, outcome: &TrialOutcome) -> CpuPerFrame {
         let frames = outcome.sent.frames.max(1) as f64;
         let each = |span: Duration| span.as_nanos() as f64 / frames;
         CpuPerFrame {

@@ -28,4 +28,4 @@ pub use receiver::ReceiveWith;
 pub use sender::SendWith;
 pub use sizes::{FrameSizes, IMIX, RFC_2544_SIZES, WIRE_OVERHEAD};
 pub use translation::{SeenSource, seen_source, send_some};
-pub use trial::{LiveCounts, Outcome, Received, Sent, Setup, Trial, TrialPlan};
+pub use trial::{FrameTrial, LiveCounts, Received, Sent, Setup, TrialOutcome, TrialPlan};

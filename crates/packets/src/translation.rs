@@ -12,7 +12,7 @@ use linux::xdp::FrameTag;
 use crate::error::PacketError;
 use crate::frame::FrameLayout;
 use crate::sender::SendWith;
-use crate::trial::{LiveCounts, Setup, Trial, TrialPlan};
+use crate::trial::{FrameTrial, LiveCounts, Setup, TrialPlan};
 
 /// A source as a receiver sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct SeenSource {
 /// Sends frames, and tells from where they come as the receiving port sees it; none: nothing arrived.
 ///
 /// # Errors
-/// Those of [`Trial`], and [`PacketError::Open`].
+/// Those of [`FrameTrial`], and [`PacketError::Open`].
 pub fn seen_source(setup: &Setup, layout: &FrameLayout) -> Result<Option<SeenSource>, PacketError> {
     let Some(to) = &setup.to else { return Ok(None) };
     let open = |source| PacketError::Open { interface: to.name.clone(), source };
@@ -48,7 +48,7 @@ pub fn seen_source(setup: &Setup, layout: &FrameLayout) -> Result<Option<SeenSou
 /// is, and NAT what to let through the other way.
 ///
 /// # Errors
-/// Those of [`Trial`].
+/// Those of [`FrameTrial`].
 pub fn send_some(
     setup: &Setup,
     layout: &FrameLayout,
@@ -56,7 +56,7 @@ pub fn send_some(
 ) -> Result<(), PacketError> {
     let setup = Setup { to: None, send: SendWith::AfPacket, queues: 1, ..setup.clone() };
     let plan = TrialPlan { rate: None, duration: SOME_TIME, frames: Some(SOME) };
-    Trial::open(&setup, layout)?.run(&plan, &LiveCounts::default(), stop)?;
+    FrameTrial::open(&setup, layout)?.run(&plan, &LiveCounts::default(), stop)?;
     Ok(())
 }
 

@@ -120,7 +120,7 @@ pub struct Received {
 
 /// Result of a trial.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct TrialOutcome {
     /// What was sent.
     pub sent: Sent,
     /// What arrived; none: nothing receives here.
@@ -131,7 +131,7 @@ pub struct Outcome {
 
 /// Open engines, ready to run.
 #[derive(Debug)]
-pub struct Trial<'a> {
+pub struct FrameTrial<'a> {
     setup: &'a Setup,
     layout: &'a FrameLayout,
     sender: Sender,
@@ -142,7 +142,7 @@ pub struct Trial<'a> {
     pub receive_engine: Option<EngineUse>,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> FrameTrial<'a> {
     /// Opens the engines of a trial. They are closed when this is dropped; if the process is killed,
     /// the kernel closes the sockets and detaches the program.
     ///
@@ -165,13 +165,13 @@ impl<'a> Trial<'a> {
     /// arrived, or none came for a while.
     ///
     /// # Errors
-    /// [`PacketError::Trial`] if an interface is down or gone.
+    /// [`PacketError::FrameTrial`] if an interface is down or gone.
     pub fn run(
         &mut self,
         plan: &TrialPlan,
         live: &LiveCounts,
         stop: &AtomicBool,
-    ) -> Result<Outcome, PacketError> {
+    ) -> Result<TrialOutcome, PacketError> {
         let (setup, layout) = (self.setup, self.layout);
         let ends = Ends { sent: AtomicU64::new(UNKNOWN), is_ready: AtomicBool::new(false) };
         let before = self.receiver.as_ref().and_then(Receiver::counted).transpose();
@@ -212,7 +212,7 @@ impl<'a> Trial<'a> {
             received.map(|one| one.unwrap_or_else(|cause| std::panic::resume_unwind(cause)));
         let sent = sent.map_err(failed(&setup.from))?;
         let received = received.transpose().map_err(failed(&setup.from))?;
-        Ok(Outcome { sent, received, stopped: stop.load(Relaxed) })
+        Ok(TrialOutcome { sent, received, stopped: stop.load(Relaxed) })
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use linerate_packets::{
-    Addressing, FrameLayout, FrameSizes, LiveCounts, PacketError, Port, ReceiveWith, SendWith,
-    Setup, Trial, TrialPlan, record,
+    Addressing, FrameLayout, FrameSizes, FrameTrial, LiveCounts, PacketError, Port, ReceiveWith,
+    SendWith, Setup, TrialPlan, record,
 };
 use linux::frame_socket::FrameSocket;
 use linux::namespace::NetworkNamespace;
@@ -108,7 +108,7 @@ fn a_program_makes_frames_of_several_flows_and_all_are_counted() {
         let one_size = layout(&live, FrameSizes::one(64), 5);
         let plan = TrialPlan { rate: None, ..frames(100_001) };
         let imix = layout(&live, FrameSizes::imix(), 5);
-        let error = Trial::open(&live, &imix).expect_err("frames of several sizes");
+        let error = FrameTrial::open(&live, &imix).expect_err("frames of several sizes");
         assert!(matches!(error, PacketError::Live { .. }), "{error:?}");
         [run(&live, &one_size, plan), run(&fastest, &one_size, plan), run(&fastest, &imix, plan)]
     });

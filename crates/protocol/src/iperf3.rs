@@ -23,7 +23,7 @@ pub use client::{Client, ClientEvent, Phase as ClientPhase};
 pub use cookie::Cookie;
 pub use datagram::{CounterWidth, Header};
 pub use error::{ErrorCode, ProtocolError};
-pub use extension::{Announcement, Extension, FinalStream, MOST_FURTHER_PORTS, Place};
+pub use extension::{Announcement, Extension, FinalStream, MOST_FURTHER_PORTS, QueuePlace};
 pub use greeting::{Greeting, GreetingEvent};
 pub use hello::{Hello, HelloToken, is_reply};
 pub use limits::TestLimits;

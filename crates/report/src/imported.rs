@@ -12,7 +12,7 @@ use measurement::{
 
 use crate::Glyphs;
 use crate::columns::{Cell, Columns, Emphasis};
-use crate::import::transcript::{Lines, Rates, Run};
+use crate::import::transcript::{Lines, Rates, TranscriptRun};
 use crate::page::write_wrapped;
 use crate::plot::{Axis, Curve, Plot, Scale, Side, Unit};
 use crate::width::Width;
@@ -24,7 +24,7 @@ pub struct Imported<'a> {
     /// Names of the texts.
     pub names: &'a [String],
     /// Runs, with their judgements.
-    pub runs: &'a [Run],
+    pub runs: &'a [TranscriptRun],
     /// Curves of the runs.
     pub curves: &'a [LoadCurve],
     /// Rates that are of no run.
@@ -137,7 +137,7 @@ fn write_runs(imported: &Imported<'_>, width: Width, out: &mut dyn Write) -> io:
 fn row(
     number: usize,
     is_first: bool,
-    run: &Run,
+    run: &TranscriptRun,
     outcome: &DirectionOutcome,
     several: bool,
 ) -> Vec<Cell> {
@@ -191,7 +191,7 @@ fn places(lines: &[Lines], several: bool) -> String {
 }
 
 /// Doubts, the gravest first, then notes, each once with the numbers of its runs.
-fn write_remarks(runs: &[Run], width: Width, out: &mut dyn Write) -> io::Result<()> {
+fn write_remarks(runs: &[TranscriptRun], width: Width, out: &mut dyn Write) -> io::Result<()> {
     let mut remarks: BTreeMap<(std::cmp::Reverse<Stamp>, String), Vec<usize>> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
         let notes = run.record.outcome.notes.iter().cloned().map(|text| (Stamp::Valid, text));

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use linerate_report::import::transcript::{Run, Runs, runs};
+use linerate_report::import::transcript::{Runs, TranscriptRun, runs};
 use linerate_report::import::{Imported, importer};
 use measurement::{BitRate, Direction, LoadCurve, Stamp, Transport};
 
@@ -201,7 +201,7 @@ fn found() -> Runs {
 }
 
 /// Megabits in a second of what arrived.
-fn arrived(run: &Run) -> Option<f64> {
+fn arrived(run: &TranscriptRun) -> Option<f64> {
     let delivered = run.record.outcome.directions[0].delivered?;
     Some(delivered.rate.bits_per_second() as f64 / 1e6)
 }

@@ -49,7 +49,7 @@ pub use resolve::{Family, resolve_ip};
 
 /// Types of the protocol that options of clients and servers contain.
 pub use protocol::iperf3::{
-    Cookie, CounterWidth, ErrorCode, OptionalParameters, Parameters, Place, ProtocolError,
+    Cookie, CounterWidth, ErrorCode, OptionalParameters, Parameters, ProtocolError, QueuePlace,
     ServerOutput, Token,
 };
 

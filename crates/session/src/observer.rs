@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::outcome::Ending;
 use measurement::record::StreamRecord;
 use measurement::{Course, Peer, TestPlan, Timestamp};
-use protocol::iperf3::{Parameters, Place, ServerOutput};
+use protocol::iperf3::{Parameters, QueuePlace, ServerOutput};
 
 use crate::error::SessionError;
 
@@ -46,7 +46,7 @@ pub trait Observer {
     fn refused(&mut self, _plan: &TestPlan) {}
 
     /// At a client: the test waits in the queue of the server.
-    fn waiting(&mut self, _server: &Peer, _place: Place) {}
+    fn waiting(&mut self, _server: &Peer, _place: QueuePlace) {}
     /// At a client: the number of open streams, and that of all streams. Called from time to time.
     fn opening(&mut self, _open: u32, _of: u32) {}
     /// All streams are open.

@@ -8,7 +8,7 @@ use measurement::{ByteSize, Direction, TestPlan, Transport, Way};
 
 /// What this host has; none: the kernel does not report it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Host {
+pub(crate) struct HostResources {
     /// Files that this process may have open.
     files: u64,
     /// Ports for connections that ask for none.
@@ -122,7 +122,7 @@ fn lower(fits: u64) -> String {
     if fits == 0 { "lower -P".to_owned() } else { format!("lower -P to {}", group_thousands(fits)) }
 }
 
-impl Host {
+impl HostResources {
     /// This one, after it has raised its own limits.
     pub(crate) fn this(transport: Transport) -> Self {
         Self {
@@ -223,7 +223,7 @@ mod tests {
 
     const MOST: u8 = 15;
     const WAYS: TcpWays = TcpWays { addresses: 1, extra_ports: 15 };
-    const HOST: Host = Host {
+    const HOST: HostResources = HostResources {
         files: 20_000,
         ports: Some(PortRange { first: 32_768, last: 60_999 }),
         buffers: Some(1 << 30),
@@ -240,7 +240,7 @@ mod tests {
     fn a_host_that_has_enough_lacks_nothing() {
         assert_eq!(HOST.lacks_as_client(&plan(Transport::Tcp, 10_000), WAYS), None);
         assert_eq!(HOST.lacks_as_client(&plan(Transport::Udp, 1_000), WAYS), None);
-        let silent = Host { ports: None, buffers: None, memory: None, ..HOST };
+        let silent = HostResources { ports: None, buffers: None, memory: None, ..HOST };
         assert_eq!(silent.lacks_as_client(&plan(Transport::Udp, 19_000), WAYS), None);
     }
 
@@ -248,16 +248,19 @@ mod tests {
     fn what_is_short_is_told_with_the_setting_that_gives_more() {
         let cases = [
             (
-                Host { files: 1024, ..HOST },
+                HostResources { files: 1024, ..HOST },
                 "1,024 are allowed: raise the limit (ulimit -n) or lower -P to 960",
             ),
             (
-                Host { ports: Some(PortRange { first: 1, last: 600 }), ..HOST },
+                HostResources { ports: Some(PortRange { first: 1, last: 600 }), ..HOST },
                 "1 to 600 are 600: widen net.ipv4.ip_local_port_range or lower -P to 9,600",
             ),
-            (Host { buffers: Some(1 << 20), ..HOST }, "raise net.ipv4.tcp_mem or lower -P to 128"),
             (
-                Host { memory: Some(1 << 20), ..HOST },
+                HostResources { buffers: Some(1 << 20), ..HOST },
+                "raise net.ipv4.tcp_mem or lower -P to 128",
+            ),
+            (
+                HostResources { memory: Some(1 << 20), ..HOST },
                 "(8.000 KiB each), 1.000 MiB are free: lower -P to 128",
             ),
         ];
@@ -269,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_number_that_fits_is_that_of_each_way_and_does_fit() {
-        let host = Host { files: 1024, ..HOST };
+        let host = HostResources { files: 1024, ..HOST };
         let both = |streams| {
             let mut draft = PlanDraft::new(Transport::Tcp, Direction::Both);
             draft.streams = streams;
@@ -283,8 +286,11 @@ mod tests {
 
     #[test]
     fn each_further_address_has_its_ports_to_the_port_of_the_server() {
-        let host =
-            Host { files: 1 << 20, ports: Some(PortRange { first: 1, last: 6_000 }), ..HOST };
+        let host = HostResources {
+            files: 1 << 20,
+            ports: Some(PortRange { first: 1, last: 6_000 }),
+            ..HOST
+        };
         let many = plan(Transport::Tcp, 100_000);
         let ways = |addresses| TcpWays { addresses, ..WAYS };
         let shortage = host.lacks_as_client(&many, ways(1));
@@ -296,7 +302,7 @@ mod tests {
 
     #[test]
     fn udp_needs_a_port_for_each_stream() {
-        let host = Host { files: 1 << 20, ..HOST };
+        let host = HostResources { files: 1 << 20, ..HOST };
         assert_eq!(host.lacks_as_client(&plan(Transport::Udp, 28_232), WAYS), None);
         let shortage = host.lacks_as_client(&plan(Transport::Udp, 28_233), WAYS);
         assert!(matches!(shortage, Some(Shortage::Ports { need: 28_233, .. })));
@@ -309,7 +315,7 @@ mod tests {
         assert_eq!(HOST.extra_ports(&plan(Transport::Tcp, 14_117), MOST), 1);
         assert_eq!(HOST.extra_ports(&plan(Transport::Tcp, 65_535), MOST), 4);
         assert_eq!(HOST.extra_ports(&plan(Transport::Udp, 65_535), MOST), 0);
-        let narrow = Host { ports: Some(PortRange { first: 1, last: 2 }), ..HOST };
+        let narrow = HostResources { ports: Some(PortRange { first: 1, last: 2 }), ..HOST };
         assert_eq!(narrow.extra_ports(&plan(Transport::Tcp, 65_535), MOST), 15);
     }
 }

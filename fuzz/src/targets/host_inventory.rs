@@ -5,7 +5,7 @@ use crate::memory;
 use host::inventory::{
     self, answers, cores, cpuinfo, irqs, limits, lists, memory as modules, options, routes,
 };
-use host::{Archive, Entry, Tree};
+use host::{Archive, Tree, TreeEntry};
 use linux::netlink::{QdiscOptions, class_ceiling, ethtool, policers};
 
 /// Judges one input.
@@ -63,9 +63,9 @@ fn firmware(bytes: &[u8]) {
 
 /// A host all of whose files are the same, and one in an archive.
 fn whole(bytes: &[u8]) {
-    let files = FILES.map(|path| (path.to_owned(), Entry::File(bytes.to_vec())));
+    let files = FILES.map(|path| (path.to_owned(), TreeEntry::File(bytes.to_vec())));
     let link =
-        ("sys/class/net/eth0/device".to_owned(), Entry::Link("../../../devices/a".to_owned()));
+        ("sys/class/net/eth0/device".to_owned(), TreeEntry::Link("../../../devices/a".to_owned()));
     let tree = Tree::archived(Archive::from_entries(files.into_iter().chain([link])));
     let (inventory, _) = inventory::read(&tree);
     assert!(inventory.cpus.len() >= 2);

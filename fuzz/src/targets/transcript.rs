@@ -5,7 +5,7 @@ use analysis::{judge, load_curves};
 use measurement::host::is_shown;
 use measurement::json;
 use report::import::record;
-use report::import::transcript::{Run, Runs, runs};
+use report::import::transcript::{Runs, TranscriptRun, runs};
 
 /// Judges one input.
 pub(super) fn run(bytes: &[u8]) {
@@ -28,7 +28,7 @@ fn check(found: &Runs, texts: &[&[u8]]) {
     _ = load_curves(found.runs.iter().map(|run| &run.record));
 }
 
-fn check_run(run: &Run) {
+fn check_run(run: &TranscriptRun) {
     assert!(!run.lines.is_empty() && run.lines.iter().all(|one| one.first <= one.last));
     let outcome = &run.record.outcome;
     let texts = outcome.notes.iter().chain(&outcome.contradictions);

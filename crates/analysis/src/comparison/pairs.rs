@@ -2,18 +2,18 @@
 
 use measurement::{Order, TestRecord, Timestamp};
 
-use super::Run;
+use super::CountedRun;
 
 /// Pairs of logarithms, before and after. None: the runs of both sides did not alternate, or it is
 /// not known when they began.
 ///
 /// In the order of time, each two that follow each other are one of each side, whichever is first.
-pub(super) fn of(before: &[Run], after: &[Run]) -> Option<Vec<(f64, f64)>> {
+pub(super) fn of(before: &[CountedRun], after: &[CountedRun]) -> Option<Vec<(f64, f64)>> {
     if before.len() != after.len() || before.len() < 2 {
         return None;
     }
-    let side = |runs: &[Run], is_after: bool| {
-        let one = |run: &Run| Some((run.started?, is_after, run.logarithm));
+    let side = |runs: &[CountedRun], is_after: bool| {
+        let one = |run: &CountedRun| Some((run.started?, is_after, run.logarithm));
         runs.iter().map(one).collect::<Option<Vec<_>>>()
     };
     let mut runs = side(before, false)?;
@@ -51,8 +51,11 @@ const DIGITS: usize = 14;
 mod tests {
     use super::*;
 
-    fn runs(times: &[i128]) -> Vec<Run> {
-        times.iter().map(|time| Run { logarithm: *time as f64, started: Some(*time) }).collect()
+    fn runs(times: &[i128]) -> Vec<CountedRun> {
+        times
+            .iter()
+            .map(|time| CountedRun { logarithm: *time as f64, started: Some(*time) })
+            .collect()
     }
 
     #[test]

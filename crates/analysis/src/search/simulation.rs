@@ -84,7 +84,12 @@ impl Device {
     }
 
     /// A search on the device to its end.
-    pub(super) fn search(&self, goals: &[SearchGoal], limits: SearchLimits, seed: u64) -> Found {
+    pub(super) fn search(
+        &self,
+        goals: &[SearchGoal],
+        limits: SearchLimits,
+        seed: u64,
+    ) -> FoundLoads {
         self.search_with(goals, limits, seed, |trial, _| trial)
     }
 
@@ -95,7 +100,7 @@ impl Device {
         limits: SearchLimits,
         seed: u64,
         mut disturb: impl FnMut(SearchTrial, &mut Rng) -> SearchTrial,
-    ) -> Found {
+    ) -> FoundLoads {
         let mut rng = Rng::with_seed(seed);
         let mut trials = Vec::new();
         while let Some(next) = ThroughputSearch::new(goals, limits, &trials).next() {
@@ -104,17 +109,17 @@ impl Device {
             trials.push(disturb(trial, &mut rng));
         }
         let results = ThroughputSearch::new(goals, limits, &trials).results();
-        Found { trials, results }
+        FoundLoads { trials, results }
     }
 }
 
 /// What a search found.
-pub(super) struct Found {
+pub(super) struct FoundLoads {
     pub(super) trials: Vec<SearchTrial>,
     pub(super) results: Vec<GoalResult>,
 }
 
-impl Found {
+impl FoundLoads {
     pub(super) fn took(&self) -> Duration {
         self.trials.iter().map(|trial| trial.took).sum()
     }

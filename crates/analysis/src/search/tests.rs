@@ -6,7 +6,7 @@ use measurement::{BitRate, GoalEnd, SearchGoal, SearchLimit, SearchTrial};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use super::simulation::{DEVICE, Device, Found};
+use super::simulation::{DEVICE, Device, FoundLoads};
 use super::*;
 
 const LIMITS: SearchLimits = SearchLimits {
@@ -30,7 +30,7 @@ fn outside(device: &Device, result: &GoalResult) -> Option<f64> {
 }
 
 /// The bounds of each goal hold the truth, and are as close as was asked.
-fn assert_found(device: &Device, found: &Found) {
+fn assert_found(device: &Device, found: &FoundLoads) {
     for result in &found.results {
         let outside = outside(device, result);
         assert!(

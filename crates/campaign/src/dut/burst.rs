@@ -4,9 +4,9 @@ use measurement::dut::BackToBack;
 use packets::PacketError;
 
 use super::path::{Load, Seen};
-use super::{DutStep, Run};
+use super::{DutStep, RowRun};
 
-impl Run<'_> {
+impl RowRun<'_> {
     /// Doubles the burst until frames are lost, or it takes as long as was asked, and then halves the
     /// interval. None: it was stopped, or not even one frame arrives.
     pub(super) fn burst(&mut self) -> Result<Option<BackToBack>, PacketError> {

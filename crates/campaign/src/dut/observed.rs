@@ -16,7 +16,7 @@ use session::SessionError;
 use session::client::Request;
 
 use super::path::{Load, Seen};
-use super::{DutStep, Run};
+use super::{DutStep, RowRun};
 use crate::runner::{ObservedHost, run_observed};
 
 /// The device as a host on which `linerate serve --observe` runs.
@@ -28,7 +28,7 @@ pub struct DeviceWatch {
     pub request: Request,
 }
 
-impl Run<'_> {
+impl RowRun<'_> {
     /// Offers a load while the device watches itself, and has its evidence judged.
     pub(super) fn observe(
         &mut self,

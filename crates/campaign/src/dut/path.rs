@@ -8,7 +8,8 @@ use std::time::Duration;
 use measurement::packets::{EngineUse, FrameLatency};
 use measurement::{BitRate, SearchTrial, Stamp, TrialPurpose};
 use packets::{
-    Addressing, FrameSizes, LiveCounts, Outcome, PacketError, Setup, Trial, TrialPlan, send_some,
+    Addressing, FrameSizes, FrameTrial, LiveCounts, PacketError, Setup, TrialOutcome, TrialPlan,
+    send_some,
 };
 
 use super::Lane;
@@ -16,7 +17,7 @@ use super::Lane;
 /// Open engines of all lanes.
 pub(super) struct Path<'a> {
     lanes: &'a [Lane],
-    trials: Vec<Trial<'a>>,
+    trials: Vec<FrameTrial<'a>>,
     live: &'a LiveCounts,
     stop: &'a AtomicBool,
     /// Frames of all trials that arrived once more.
@@ -66,7 +67,7 @@ impl<'a> Path<'a> {
         live: &'a LiveCounts,
         stop: &'a AtomicBool,
     ) -> Result<Self, PacketError> {
-        let trials = lanes.iter().map(|lane| Trial::open(&lane.setup, &lane.layout));
+        let trials = lanes.iter().map(|lane| FrameTrial::open(&lane.setup, &lane.layout));
         let trials = trials.collect::<Result<_, _>>()?;
         Ok(Self { lanes, trials, live, stop, duplicates: 0, reordered: 0 })
     }
@@ -125,7 +126,7 @@ impl<'a> Path<'a> {
         };
         let (live, stop) = (self.live, self.stop);
         let outcomes: Vec<_> = thread::scope(|scope| {
-            let run = |trial: &'_ mut Trial<'a>| trial.run(&plan, live, stop);
+            let run = |trial: &'_ mut FrameTrial<'a>| trial.run(&plan, live, stop);
             let (first, rest) = self.trials.split_at_mut(1);
             let others: Vec<_> = rest
                 .iter_mut()
@@ -177,7 +178,7 @@ impl Seen {
         }
     }
 
-    fn of(outcome: &Outcome, sizes: &FrameSizes, took: Duration) -> Self {
+    fn of(outcome: &TrialOutcome, sizes: &FrameSizes, took: Duration) -> Self {
         let sent = &outcome.sent;
         let mut seen = Self {
             sent: sent.frames,

@@ -17,7 +17,7 @@ use measurement::BitRate;
 use crate::exit::UsageError;
 use crate::flags::DemoFlags;
 use crate::output;
-use stage::{Server, Stage};
+use stage::{DemoServer, Stage};
 
 pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
     // First of all: a process with threads cannot enter a user namespace.
@@ -38,8 +38,8 @@ fn over_a_router(
     flags: &DemoFlags,
     interrupts: &StopSignals,
 ) -> anyhow::Result<ExitCode> {
-    let _far = Server::start(hosts.far.command(this_program()?))?;
-    let near = Server::start(hosts.near.command(this_program()?))?;
+    let _far = DemoServer::start(hosts.far.command(this_program()?))?;
+    let near = DemoServer::start(hosts.near.command(this_program()?))?;
     let server = IpAddr::from(hosts.far.ipv4());
     let mut stage = Stage::new(flags, interrupts, server);
     hosts.near.run(|| story::shaper(&mut stage, hosts, flags))??;
@@ -56,7 +56,7 @@ fn on_loopback(
     flags: &DemoFlags,
     interrupts: &StopSignals,
 ) -> anyhow::Result<ExitCode> {
-    let _server = Server::start(Command::new(this_program()?))?;
+    let _server = DemoServer::start(Command::new(this_program()?))?;
     let mut stage = Stage::new(flags, interrupts, Ipv4Addr::LOCALHOST.into());
     stage.say(&format!("No network namespaces here ({reason}): over loopback.\n"));
     story::small_buffer(&mut stage, flags)?;

@@ -15,12 +15,12 @@ use crate::{history, output, recorded};
 pub(crate) fn run(flags: &ReportFlags) -> anyhow::Result<ExitCode> {
     output::check_writable(&flags.output)?;
     let file = flags.file.path();
-    let mut found = Found::default();
+    let mut found = FoundRecords::default();
     for word in &flags.records {
         found.add(word, file)?;
     }
     let before = flags.before.as_ref().map(|word| recorded::records(word, file)).transpose()?;
-    let Found { mut records, searches } = found;
+    let FoundRecords { mut records, searches } = found;
     judge(&mut records.records);
     let curves = campaign::load_curves(&records.records);
     let comparison = before.map(|before| campaign::compare(&before.records, &records.records));
@@ -53,18 +53,18 @@ fn judge(records: &mut [TestRecord]) {
 }
 
 /// Records, searches and sweeps that the words of a command line stand for.
-struct Found {
+struct FoundRecords {
     records: RecordSet,
     searches: Vec<SearchRecord>,
 }
 
-impl Default for Found {
+impl Default for FoundRecords {
     fn default() -> Self {
         Self { records: RecordSet::new(Vec::new()), searches: Vec::new() }
     }
 }
 
-impl Found {
+impl FoundRecords {
     fn add(&mut self, word: &str, file: Option<&Path>) -> anyhow::Result<()> {
         let path = Path::new(word);
         if !path.exists() {

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use measurement::Timestamp;
 
-use crate::trial::Trial;
+use crate::trial::SpeedTrial;
 
 /// The mark of one socket.
 #[derive(Debug)]
@@ -30,13 +30,13 @@ pub(super) struct LowWater {
     /// Since when bytes are counted.
     since: Timestamp,
     bytes: u64,
-    trial: Trial,
+    trial: SpeedTrial,
 }
 
 impl LowWater {
     pub(super) fn new(most: Option<u32>) -> Self {
         let since = Timestamp::default();
-        let trial = Trial::after(WARM_UP);
+        let trial = SpeedTrial::after(WARM_UP);
         Self { most, is_set: false, patience: None, since, bytes: 0, trial }
     }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::Entry;
+use crate::TreeEntry;
 use crate::inventory::answers::KernelAnswers;
 
 /// The stand-ins so far.
@@ -40,10 +40,10 @@ impl Mask {
 
     /// Masks an entry of the tree, and in its path the names of interfaces that are made of
     /// hardware addresses.
-    pub(super) fn entry(&mut self, path: &mut String, entry: &mut Entry) {
+    pub(super) fn entry(&mut self, path: &mut String, entry: &mut TreeEntry) {
         *path = self.text(path);
         match entry {
-            Entry::File(bytes) => match (path.as_str(), std::str::from_utf8(bytes)) {
+            TreeEntry::File(bytes) => match (path.as_str(), std::str::from_utf8(bytes)) {
                 ("proc/sys/kernel/hostname", _) => *bytes = format!("{HOST}\n").into_bytes(),
                 ("proc/sys/kernel/random/boot_id", _) => *bytes = BOOT.to_vec(),
                 ("proc/stat", Ok(text)) => *bytes = without_boot_time(text).into_bytes(),
@@ -52,8 +52,8 @@ impl Mask {
                 // What is packed has no addresses: the options of the kernel.
                 (_, Err(_)) => {}
             },
-            Entry::Link(target) => *target = self.text(target),
-            Entry::Folder => {}
+            TreeEntry::Link(target) => *target = self.text(target),
+            TreeEntry::Folder => {}
         }
     }
 

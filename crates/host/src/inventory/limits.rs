@@ -144,11 +144,11 @@ const MOST_DEPTH: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Archive, Entry};
+    use crate::{Archive, TreeEntry};
 
     fn tree(files: &[(&str, &str)]) -> Tree {
         let file = |(path, text): &(&str, &str)| {
-            ((*path).to_owned(), Entry::File(text.as_bytes().to_vec()))
+            ((*path).to_owned(), TreeEntry::File(text.as_bytes().to_vec()))
         };
         Tree::archived(Archive::from_entries(files.iter().map(file)))
     }

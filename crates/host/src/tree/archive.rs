@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-use super::recording::{Entry, MOST_FILE_BYTES};
+use super::recording::{MOST_FILE_BYTES, TreeEntry};
 
 /// A captured tree (a copy of a host's files below `/proc` and `/sys`) in memory, read from a
 /// tar(5) archive.
 #[derive(Clone, Debug, Default)]
 pub struct Archive {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, TreeEntry>,
 }
 
 impl Archive {
@@ -38,13 +38,13 @@ impl Archive {
                 tar::EntryType::Regular => {
                     let mut content = Vec::new();
                     entry.read_to_end(&mut content)?;
-                    Entry::File(content)
+                    TreeEntry::File(content)
                 }
                 tar::EntryType::Symlink => {
                     let target = entry.link_name()?.unwrap_or_default();
-                    Entry::Link(target.to_string_lossy().into_owned())
+                    TreeEntry::Link(target.to_string_lossy().into_owned())
                 }
-                tar::EntryType::Directory => Entry::Folder,
+                tar::EntryType::Directory => TreeEntry::Folder,
                 _ => continue,
             };
             entries.insert(path, kept);
@@ -54,7 +54,7 @@ impl Archive {
 
     /// An archive of `entries`, each with its path below the root: `proc/stat`. The last entry with
     /// a path replaces earlier ones.
-    pub fn from_entries(entries: impl IntoIterator<Item = (String, Entry)>) -> Self {
+    pub fn from_entries(entries: impl IntoIterator<Item = (String, TreeEntry)>) -> Self {
         Self { entries: entries.into_iter().collect() }
     }
 
@@ -66,7 +66,7 @@ impl Archive {
     pub(super) fn bytes(&self, path: &str) -> io::Result<&[u8]> {
         let place = self.place(path).ok_or(io::ErrorKind::NotFound)?;
         match self.entries.get(&place) {
-            Some(Entry::File(bytes)) => Ok(bytes),
+            Some(TreeEntry::File(bytes)) => Ok(bytes),
             Some(_) => Err(io::ErrorKind::InvalidInput.into()),
             None => Err(io::ErrorKind::NotFound.into()),
         }
@@ -86,7 +86,7 @@ impl Archive {
     pub(super) fn link(&self, path: &str) -> Option<&str> {
         let (folder, name) = path.rsplit_once('/')?;
         match self.entries.get(&join(&self.place(folder)?, name))? {
-            Entry::Link(target) => Some(target),
+            TreeEntry::Link(target) => Some(target),
             _ => None,
         }
     }
@@ -102,7 +102,7 @@ impl Archive {
                 continue;
             }
             let next = join(&at, &part);
-            let Some(Entry::Link(target)) = self.entries.get(&next) else {
+            let Some(TreeEntry::Link(target)) = self.entries.get(&next) else {
                 at = next;
                 continue;
             };
@@ -147,8 +147,8 @@ mod tests {
     use super::*;
 
     fn archive() -> Archive {
-        let file = |text: &str| Entry::File(text.as_bytes().to_vec());
-        let link = |target: &str| Entry::Link(target.to_owned());
+        let file = |text: &str| TreeEntry::File(text.as_bytes().to_vec());
+        let link = |target: &str| TreeEntry::Link(target.to_owned());
         let entries = [
             ("sys/class/net/eth0", link("../../devices/pci/0000:01/net/eth0")),
             ("sys/devices/pci/0000:01/net/eth0/mtu", file("1500\n")),

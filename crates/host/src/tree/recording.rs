@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 /// An entry of a captured tree (a copy of a host's files below `/proc` and `/sys`): file, symbolic
 /// link or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum TreeEntry {
     /// A regular file with its content.
     File(Vec<u8>),
     /// A symbolic link with its target.
@@ -20,23 +20,23 @@ pub enum Entry {
 /// The entries that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
-    entries: Mutex<BTreeMap<String, Entry>>,
+    entries: Mutex<BTreeMap<String, TreeEntry>>,
 }
 
 impl Recording {
     pub(super) fn file(&self, path: &str, bytes: &[u8]) {
         if u64::try_from(bytes.len()).is_ok_and(|length| length <= MOST_FILE_BYTES) {
-            self.keep(path, Entry::File(bytes.to_vec()));
+            self.keep(path, TreeEntry::File(bytes.to_vec()));
         }
     }
 
     pub(super) fn link(&self, path: &str, target: &Path) {
-        self.keep(path, Entry::Link(target.to_string_lossy().into_owned()));
+        self.keep(path, TreeEntry::Link(target.to_string_lossy().into_owned()));
     }
 
     /// Records a folder whose names were listed, so that the captured one lists the same.
     pub(super) fn folder(&self, path: &str, names: &[String]) {
-        self.keep(path, Entry::Folder);
+        self.keep(path, TreeEntry::Folder);
         for name in names {
             let path = format!("{path}/{name}");
             let place = Path::new("/").join(&path);
@@ -46,25 +46,26 @@ impl Recording {
             if let (true, Ok(target)) = (kind.is_symlink(), fs::read_link(&place)) {
                 self.link(&path, &target);
             } else {
-                let empty = if kind.is_dir() { Entry::Folder } else { Entry::File(Vec::new()) };
+                let empty =
+                    if kind.is_dir() { TreeEntry::Folder } else { TreeEntry::File(Vec::new()) };
                 self.keep_if_new(&path, empty);
             }
         }
     }
 
     /// All that was read, by path; a folder before what is in it.
-    pub(super) fn entries(&self) -> Vec<(String, Entry)> {
+    pub(super) fn entries(&self) -> Vec<(String, TreeEntry)> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.iter().map(|(path, entry)| (path.clone(), entry.clone())).collect()
     }
 
-    fn keep(&self, path: &str, entry: Entry) {
+    fn keep(&self, path: &str, entry: TreeEntry) {
         let path = self.straight(path);
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.insert(path, entry);
     }
 
-    fn keep_if_new(&self, path: &str, entry: Entry) {
+    fn keep_if_new(&self, path: &str, entry: TreeEntry) {
         let path = self.straight(path);
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.entry(path).or_insert(entry);
@@ -87,14 +88,14 @@ impl Recording {
             }
             let next = at.join(part);
             if let Ok(target) = fs::read_link(&next) {
-                self.insert(&next, Entry::Link(target.to_string_lossy().into_owned()));
+                self.insert(&next, TreeEntry::Link(target.to_string_lossy().into_owned()));
             }
             at = next.canonicalize().unwrap_or(next);
         }
         relative(&at.join(name))
     }
 
-    fn insert(&self, place: &Path, entry: Entry) {
+    fn insert(&self, place: &Path, entry: TreeEntry) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.insert(relative(place), entry);
     }

@@ -12,14 +12,14 @@ use measurement::remedy::Setting;
 use serde::{Deserialize, Serialize};
 
 use super::adjustable::Value;
-use super::place::Place;
+use super::place::TuningPlace;
 use super::{ChangeId, TuningError};
 
 /// The journal of a session, and the lock of its directory.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
-    place: Place,
+    place: TuningPlace,
     /// None before the first line: a session that changes nothing leaves no file.
     file: Option<File>,
     _lock: File,
@@ -30,9 +30,9 @@ pub(super) struct Journal {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
     /// Where the changes are made; the first line.
-    Place(Place),
+    Place(TuningPlace),
     /// A change that is about to be made.
-    Change(Entry),
+    Change(JournalEntry),
     /// A change that is undone.
     Undone(ChangeId),
     /// A change that is to stay.
@@ -41,7 +41,7 @@ pub(super) enum Line {
 
 /// A change that may have been made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct JournalEntry {
     /// Its number.
     pub(super) id: ChangeId,
     /// The setting with its new value, as its command.
@@ -55,7 +55,7 @@ pub(super) struct Entry {
     pub(super) interface: Option<u32>,
 }
 
-impl Entry {
+impl JournalEntry {
     pub(super) fn new(
         id: ChangeId,
         setting: &Setting,
@@ -67,15 +67,15 @@ impl Entry {
     }
 }
 
-impl From<Entry> for Line {
-    fn from(entry: Entry) -> Self {
+impl From<JournalEntry> for Line {
+    fn from(entry: JournalEntry) -> Self {
         Self::Change(entry)
     }
 }
 
 impl Journal {
     /// Takes the lock of a directory, which must have no changes that are not undone.
-    pub(super) fn create(directory: &Path, place: &Place) -> Result<Self, TuningError> {
+    pub(super) fn create(directory: &Path, place: &TuningPlace) -> Result<Self, TuningError> {
         let lock = lock(directory)?;
         let path = directory.join(FILE);
         let content = read(&path)?;
@@ -129,9 +129,9 @@ impl Journal {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Content {
     /// Where the changes were made; none: there are none.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<TuningPlace>,
     /// Changes that are neither undone nor kept, the earliest first.
-    pub(super) changes: Vec<Entry>,
+    pub(super) changes: Vec<JournalEntry>,
     /// How many whole lines cannot be read.
     pub(super) damaged: usize,
 }
@@ -268,15 +268,15 @@ const LOCK_REST: Duration = Duration::from_millis(10);
 mod tests {
     use super::*;
 
-    fn entry(number: usize, command: &str) -> Entry {
+    fn entry(number: usize, command: &str) -> JournalEntry {
         let id = (0..number).fold(ChangeId::default(), |id, _| id.next());
         let setting = command.parse().expect("a command");
-        Entry::new(id, &setting, &Value::plain("4096 131072 6291456"), Some(7))
+        JournalEntry::new(id, &setting, &Value::plain("4096 131072 6291456"), Some(7))
     }
 
     fn lines() -> Vec<Line> {
         let (one, two) = (entry(1, "ip link set dev a mtu 9000"), entry(2, "sysctl -w net.a=1"));
-        let place = Place { boot: Some("b".to_owned()), namespace: Some(4_026_531_840) };
+        let place = TuningPlace { boot: Some("b".to_owned()), namespace: Some(4_026_531_840) };
         let (first, second) = (one.id, two.id);
         let kept = Line::Kept(first);
         vec![Line::Place(place), one.into(), two.into(), Line::Undone(second), kept]

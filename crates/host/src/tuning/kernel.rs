@@ -11,7 +11,7 @@ use linux::namespace::{NetworkNamespace, may_configure_network};
 use linux::netlink::RouteSocket;
 use linux::netlink::ethtool::Ethtool;
 
-use super::place::Place;
+use super::place::TuningPlace;
 use super::{Permission, Refusal, TuningError};
 use crate::Tree;
 
@@ -43,9 +43,9 @@ impl Kernel {
     }
 
     /// Where changes are made.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> TuningPlace {
         let boot = self.tree.value("proc/sys/kernel/random/boot_id");
-        Place { boot, namespace: self.namespace }
+        TuningPlace { boot, namespace: self.namespace }
     }
 
     /// The files of the host.

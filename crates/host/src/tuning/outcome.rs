@@ -95,12 +95,12 @@ pub struct Undone {
     /// The setting with the value that the change gave it.
     pub setting: Setting,
     /// What undoing it came to.
-    pub outcome: Outcome,
+    pub outcome: UndoOutcome,
 }
 
 /// What undoing a change came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum UndoOutcome {
     /// The value before the change is restored.
     Restored {
         /// The value that was found.
@@ -124,10 +124,10 @@ impl Display for Undone {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.setting)?;
         match &self.outcome {
-            Outcome::Restored { from, to } => write!(f, "{from} -> {to}"),
-            Outcome::Unchanged { value } => write!(f, "{value} as before"),
-            Outcome::Gone => f.write_str("the interface is gone"),
-            Outcome::Booted => f.write_str("the host has booted since"),
+            UndoOutcome::Restored { from, to } => write!(f, "{from} -> {to}"),
+            UndoOutcome::Unchanged { value } => write!(f, "{value} as before"),
+            UndoOutcome::Gone => f.write_str("the interface is gone"),
+            UndoOutcome::Booted => f.write_str("the host has booted since"),
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where changes are made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct TuningPlace {
     /// The boot (`/proc/sys/kernel/random/boot_id`).
     pub(super) boot: Option<String>,
     /// Inode number of the network namespace (namespaces(7)); none: a copy of files.

@@ -7,10 +7,10 @@ use measurement::remedy::Setting;
 
 use super::adjustable::Adjustable;
 use super::catalogue;
-use super::journal::{self, Entry, Left};
+use super::journal::{self, JournalEntry, Left};
 use super::kernel::Kernel;
-use super::place::Place;
-use super::{ChangeId, Outcome, Refusal, TuningError, Undone};
+use super::place::TuningPlace;
+use super::{ChangeId, Refusal, TuningError, UndoOutcome, Undone};
 
 /// Undoes what an earlier session, which was killed, has left in the journal of `directory`, the
 /// latest change first; without a journal nothing. It may be repeated.
@@ -43,7 +43,7 @@ pub fn undo_below(directory: &Path, root: &Path) -> Result<Vec<Undone>, TuningEr
 /// [`TuningError::Busy`] if a session uses the directory, [`TuningError::Journal`].
 pub fn pending(directory: &Path) -> Result<Vec<(Setting, Vec<String>)>, TuningError> {
     let Some(left) = journal::left(directory)? else { return Ok(Vec::new()) };
-    let commands = |entry: &Entry| {
+    let commands = |entry: &JournalEntry| {
         let adjustable = catalogue::adjustable(&entry.setting);
         let commands = adjustable.map(|one| one.undo_commands(&entry.before)).unwrap_or_default();
         (entry.setting.clone(), commands)
@@ -72,8 +72,8 @@ fn undo_with(directory: &Path, kernel: &Kernel) -> Result<Vec<Undone>, TuningErr
 fn boot(kernel: &Kernel, left: &Left) -> Result<Boot, TuningError> {
     let here = kernel.place();
     match &left.content.place {
-        Some(Place { boot, .. }) if *boot != here.boot => Ok(Boot::Another),
-        Some(Place { namespace: Some(inode), .. }) if Some(*inode) != here.namespace => {
+        Some(TuningPlace { boot, .. }) if *boot != here.boot => Ok(Boot::Another),
+        Some(TuningPlace { namespace: Some(inode), .. }) if Some(*inode) != here.namespace => {
             Err(TuningError::OtherNamespace { inode: *inode })
         }
         _ => Ok(Boot::Same),
@@ -90,16 +90,16 @@ enum Boot {
 /// A change that may have been made, and is to be undone.
 #[derive(Debug)]
 pub(super) struct Live {
-    entry: Entry,
+    entry: JournalEntry,
     adjustable: Box<dyn Adjustable>,
 }
 
 impl Live {
-    pub(super) fn new(entry: Entry, adjustable: Box<dyn Adjustable>) -> Self {
+    pub(super) fn new(entry: JournalEntry, adjustable: Box<dyn Adjustable>) -> Self {
         Self { entry, adjustable }
     }
 
-    fn from_journal(entry: Entry) -> Result<Self, TuningError> {
+    fn from_journal(entry: JournalEntry) -> Result<Self, TuningError> {
         match catalogue::adjustable(&entry.setting) {
             Ok(adjustable) => Ok(Self { entry, adjustable }),
             Err(why) => Err(TuningError::Refused { setting: entry.setting, why }),
@@ -141,27 +141,27 @@ impl Live {
         Ok(Undone { id: self.id(), setting, outcome })
     }
 
-    fn outcome(&self, kernel: &Kernel, boot: Boot) -> io::Result<Outcome> {
+    fn outcome(&self, kernel: &Kernel, boot: Boot) -> io::Result<UndoOutcome> {
         kernel.require_own_namespace().map_err(io::Error::other)?;
         if self.is_gone(kernel, boot)? {
-            return Ok(Outcome::Gone);
+            return Ok(UndoOutcome::Gone);
         }
         let found = match self.adjustable.read(kernel) {
             Ok(found) => found,
-            Err(Refusal::Absent { .. }) => return Ok(Outcome::Gone),
+            Err(Refusal::Absent { .. }) => return Ok(UndoOutcome::Gone),
             Err(refusal) => return Err(io::Error::other(refusal)),
         };
         if found.exact == self.entry.before {
-            return Ok(Outcome::Unchanged { value: found.shown });
+            return Ok(UndoOutcome::Unchanged { value: found.shown });
         }
         let is_ours = self.adjustable.is_set(&found.shown) && self.adjustable.outlives_boots();
         if boot == Boot::Another && !is_ours {
-            return Ok(Outcome::Booted);
+            return Ok(UndoOutcome::Booted);
         }
         self.adjustable.restore(kernel, &self.entry.before)?;
         let now = self.adjustable.read(kernel).map_err(io::Error::other)?;
         if now.exact == self.entry.before {
-            return Ok(Outcome::Restored { from: found.shown, to: now.shown });
+            return Ok(UndoOutcome::Restored { from: found.shown, to: now.shown });
         }
         Err(io::Error::other(format!("it is {} now, not {}", now.exact, self.entry.before)))
     }

@@ -7,7 +7,7 @@ use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-use linerate_host::tuning::{Outcome as Undoing, Tuning, TuningError, undo};
+use linerate_host::tuning::{Tuning, TuningError, UndoOutcome, undo};
 use linux::namespace::NetworkNamespace;
 use measurement::remedy::Setting;
 
@@ -34,7 +34,7 @@ pub(super) fn what_was_killed_is_undone() -> Outcome {
         let unfinished = Tuning::open(&place.directory).expect_err("unfinished");
         assert!(unfinished.to_string().contains("type linerate undo"), "{unfinished}");
         let undone = undo(&place.directory)?;
-        assert!(matches!(undone[0].outcome, Undoing::Restored { .. }), "{undone:?}");
+        assert!(matches!(undone[0].outcome, UndoOutcome::Restored { .. }), "{undone:?}");
         assert_eq!((undone.len(), state()?), (2, before));
         assert!(undo(&place.directory)?.is_empty() && !journal.exists());
         Ok(())

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use lab::{Link, LinkSpec};
-use linerate_host::tuning::{Applied, Outcome as Undoing, Refusal, Tuning, TuningError};
+use linerate_host::tuning::{Applied, Refusal, Tuning, TuningError, UndoOutcome};
 use measurement::remedy::Setting;
 
 mod crash;
@@ -195,7 +195,7 @@ fn what_is_kept_stays() -> Outcome {
         tuning.apply(&"ip link set dev near0 mtu 4000".parse()?)?;
         run_tool("ip link del dev near0 && ip link add near0 type veth")?;
         let undone = tuning.close()?;
-        assert_eq!(undone[0].outcome, Undoing::Gone);
+        assert_eq!(undone[0].outcome, UndoOutcome::Gone);
         assert!(tool("ip link show dev near0")?.contains("mtu 1500"));
         Ok(())
     })
@@ -299,7 +299,10 @@ impl Place {
         let again = tuning.apply(&setting).expect_err("it is changed already");
         assert!(again.to_string().contains("is not undone yet"), "{again}");
         let undone = tuning.undo(applied.id)?;
-        assert!(matches!(undone.outcome, Undoing::Restored { .. } | Undoing::Unchanged { .. }));
+        assert!(matches!(
+            undone.outcome,
+            UndoOutcome::Restored { .. } | UndoOutcome::Unchanged { .. }
+        ));
         assert_same(&before, command)?;
         assert!(tuning.close()?.is_empty());
         as_commands(command, &outlook.undo, &before)?;

@@ -23,7 +23,7 @@ use measurement::{ClockOffset, Timestamp};
 
 use super::cookie::Cookie;
 use super::error::{ErrorCode, ProtocolError};
-use super::extension::{Announcement, Extension, FinalStream, Place};
+use super::extension::{Announcement, Extension, FinalStream, QueuePlace};
 use super::frame::{Expect, Frame, JsonKind};
 use super::parameters::Parameters;
 use super::results::{ClockReading, PeerEvidence, Results};
@@ -137,7 +137,7 @@ pub enum ClientEvent {
     /// The server sent an announcement, so that it is a linerate.
     PeerAnnounced(Announcement),
     /// The test waits in the queue of the server, at this position.
-    Waiting(Place),
+    Waiting(QueuePlace),
     /// The streams are to be opened, in order.
     CreateStreams,
     /// The server has accepted all streams; the counters are to be read for the start of the test.

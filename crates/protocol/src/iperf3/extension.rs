@@ -149,7 +149,7 @@ impl Announcement {
 /// Position of a waiting client in the queue of a linerate server (clause 13.9 of
 /// docs/protocol/iperf3.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct QueuePlace {
     /// Tests that come before it, including those that run.
     pub ahead: u32,
     /// Tests before it that run now.
@@ -189,7 +189,7 @@ pub enum Extension {
     /// Before `CREATE_STREAMS`: the client waits in the queue (clause 13.9).
     Waiting {
         /// Position of the client in the queue.
-        waiting: Place,
+        waiting: QueuePlace,
     },
     /// Before `SERVER_ERROR`: the reason in words (clause 13.10).
     Refusal {
@@ -304,7 +304,7 @@ mod tests {
     fn the_messages_are_distinguished() {
         let own = Extension::Announcement(Announcement::own());
         let streams = vec![FinalStream { id: 1, bytes: 2, datagrams: 3 }];
-        let waiting = Extension::Waiting { waiting: Place { ahead: 2, running: 1 } };
+        let waiting = Extension::Waiting { waiting: QueuePlace { ahead: 2, running: 1 } };
         let refusal = Extension::Refusal { refused: "no".to_owned() };
         let arrived = Extension::Arrived { arrived: 77 };
         for message in [own, Extension::Final { streams }, waiting, refusal, arrived] {

@@ -17,7 +17,7 @@ use std::time::Duration;
 use measurement::Timestamp;
 
 use super::error::{ErrorCode, ProtocolError};
-use super::extension::{Announcement, Extension, FinalStream, Place};
+use super::extension::{Announcement, Extension, FinalStream, QueuePlace};
 use super::frame::{Expect, Frame, JsonKind};
 use super::hello::HelloToken;
 use super::limits::TestLimits;
@@ -286,7 +286,7 @@ impl Server {
     /// Reports to the client its position in the queue, while [`ServerEvent::Asked`] is not
     /// answered (clause 13.9 of docs/protocol/iperf3.md). Without effect if the client does not
     /// know the extension `queue`.
-    pub fn report_place(&mut self, place: Place) {
+    pub fn report_place(&mut self, place: QueuePlace) {
         let is_known = self.shared.as_ref().is_some_and(Announcement::knows_queue);
         if self.phase == Phase::Admission && is_known {
             self.write_extension(&Extension::Waiting { waiting: place });

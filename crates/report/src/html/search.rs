@@ -17,7 +17,7 @@ pub(super) struct Search {
     verdict: Option<String>,
     remarks: Vec<String>,
     goals: Vec<Goal>,
-    trials: Vec<Trial>,
+    trials: Vec<TrialRow>,
     command: String,
 }
 
@@ -37,7 +37,7 @@ struct Goal {
 }
 
 #[derive(Debug, Serialize)]
-struct Trial {
+struct TrialRow {
     purpose: String,
     load_bits_per_second: BitRate,
     offered_bits_per_second: BitRate,
@@ -98,8 +98,8 @@ fn goal(result: &GoalResult) -> Goal {
     }
 }
 
-fn trial(trial: &SearchTrial) -> Trial {
-    Trial {
+fn trial(trial: &SearchTrial) -> TrialRow {
+    TrialRow {
         purpose: trial.purpose.to_string(),
         load_bits_per_second: trial.intended,
         offered_bits_per_second: trial.offered,

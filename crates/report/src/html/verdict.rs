@@ -14,11 +14,11 @@ pub(super) struct Told {
     sentence: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     would_decide: Option<String>,
-    findings: Vec<Found>,
+    findings: Vec<VerdictFinding>,
 }
 
 #[derive(Debug, Serialize)]
-struct Found {
+struct VerdictFinding {
     rule: RuleId,
     certainty: &'static str,
     text: String,
@@ -79,8 +79,8 @@ pub(super) fn host(role: &Role) -> String {
     }
 }
 
-fn found(finding: &Finding) -> Found {
-    Found {
+fn found(finding: &Finding) -> VerdictFinding {
+    VerdictFinding {
         rule: finding.rule,
         certainty: word(finding.certainty),
         text: finding.text.clone(),

@@ -44,7 +44,7 @@ use self::view::{Place, View};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Runs {
     /// Runs in the order in which they are printed.
-    pub runs: Vec<Run>,
+    pub runs: Vec<TranscriptRun>,
     /// For each text, in the order of the texts, numbers of the lines that are no output of iperf3
     /// or iperf, counted from 1.
     pub unread: Vec<Vec<usize>>,
@@ -59,7 +59,7 @@ pub struct Runs {
 
 /// A run that was found in a text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
+pub struct TranscriptRun {
     /// Its record, without a judgement.
     pub record: TestRecord,
     /// The lines where it is printed: by the client, by the server, and again.
@@ -111,13 +111,13 @@ impl Reading {
     }
 }
 
-fn run(pair: &Pair) -> Run {
+fn run(pair: &Pair) -> TranscriptRun {
     let places = pair.views().map(|view| view.place).chain(pair.copies.iter().copied());
     let lines = places.map(|Place { text, first, last }| Lines { text, first, last });
     let mut lines: Vec<_> = lines.collect();
     // The document of a client may have what its server printed.
     lines.dedup();
-    Run { record: record::record(pair, source(pair)), lines }
+    TranscriptRun { record: record::record(pair, source(pair)), lines }
 }
 
 /// `output of iperf3 3.12: client, lines 1-20; server, lines 30-50`.

@@ -10,7 +10,7 @@ use measurement::{Peer, TestRecord};
 use crate::clock::Clock;
 use crate::error::SessionError;
 use crate::observer::Observer;
-use crate::preflight::{Host, TcpWays};
+use crate::preflight::{HostResources, TcpWays};
 use crate::record::{Finished, PeerReport};
 use crate::request::Request;
 
@@ -69,7 +69,7 @@ pub(crate) fn run(
     interrupts: Option<&StopSignals>,
     clock: Arc<dyn Clock>,
 ) -> Result<TestRecord, SessionError> {
-    let host = Host::this(request.plan.transport);
+    let host = HostResources::this(request.plan.transport);
     let ways = TcpWays { addresses: 1, extra_ports: 0 };
     if let Some(shortage) = host.lacks_as_client(&request.plan, ways) {
         return Err(SessionError::Shortage(shortage));

@@ -16,7 +16,7 @@ use measurement::TestRecord;
 use crate::clock::Clock;
 use crate::error::SessionError;
 use crate::observer::Observer;
-use crate::preflight::{Host, TcpWays};
+use crate::preflight::{HostResources, TcpWays};
 use crate::request::Request;
 
 pub(crate) mod connect;
@@ -41,7 +41,7 @@ pub(crate) fn run(
     interrupts: Option<&StopSignals>,
     clock: Arc<dyn Clock>,
 ) -> Result<TestRecord, SessionError> {
-    let host = Host::this(request.plan.transport);
+    let host = HostResources::this(request.plan.transport);
     let ways = TcpWays {
         addresses: 1 + request.further_binds.len(),
         extra_ports: super::MOST_EXTRA_PORTS.into(),

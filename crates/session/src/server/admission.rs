@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use measurement::Timestamp;
+use protocol::iperf3::QueuePlace;
 
 use super::client_prefix::ClientOrigin;
 use super::cost::{Cost, Need};
@@ -41,15 +42,6 @@ impl Order {
         memory: u64::MAX,
         yielding: None,
     };
-}
-
-/// Position of a waiting test in the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct QueuePlace {
-    /// Tests that come before it, including those that run.
-    pub(crate) ahead: u32,
-    /// Tests before it that run now.
-    pub(crate) running: u32,
 }
 
 /// A client that asks for a test.

@@ -18,19 +18,19 @@ pub struct StatusBoard(Mutex<Listed>);
 #[derive(Default)]
 struct Listed {
     next: u64,
-    tests: BTreeMap<u64, Entry>,
+    tests: BTreeMap<u64, StatusEntry>,
 }
 
-struct Entry {
+struct StatusEntry {
     peer: Peer,
     test: String,
     limit: Option<BitRate>,
     state: ServedState,
-    run: Option<Run>,
+    run: Option<TestProgress>,
 }
 
 /// What is known of a test that runs.
-struct Run {
+struct TestProgress {
     began: Timestamp,
     ends: Option<Timestamp>,
     streams: Vec<Arc<Counters>>,
@@ -48,7 +48,7 @@ impl StatusBoard {
         let mut listed = self.lock();
         let number = listed.next;
         listed.next += 1;
-        let entry = Entry {
+        let entry = StatusEntry {
             peer: peer.clone(),
             test: plan.row(),
             limit: None,
@@ -75,8 +75,8 @@ impl StatusBoard {
         now: Timestamp,
     ) -> Vec<ServedTest> {
         let listed = self.lock();
-        let of_one = |(number, entry): (&u64, &Entry)| {
-            let moved = entry.run.as_ref().map_or(0, Run::moved);
+        let of_one = |(number, entry): (&u64, &StatusEntry)| {
+            let moved = entry.run.as_ref().map_or(0, TestProgress::moved);
             let since = before.get(number).map(|before| moved.saturating_sub(*before));
             let run = entry.run.as_ref();
             ServedTest {
@@ -115,7 +115,7 @@ impl fmt::Debug for StatusBoard {
     }
 }
 
-impl Run {
+impl TestProgress {
     fn moved(&self) -> u64 {
         self.streams.iter().map(|counters| counters.bytes()).sum()
     }
@@ -136,11 +136,11 @@ impl StatusLine {
     ) {
         self.change(|entry| {
             entry.state = ServedState::Running;
-            entry.run = Some(Run { began, ends, streams });
+            entry.run = Some(TestProgress { began, ends, streams });
         });
     }
 
-    fn change(&self, change: impl FnOnce(&mut Entry)) {
+    fn change(&self, change: impl FnOnce(&mut StatusEntry)) {
         if let Some(entry) = self.board.lock().tests.get_mut(&self.number) {
             change(entry);
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use campaign::{PlannedRow, Server, Tuner};
+use campaign::{PlannedRow, ServerAddress, Tuner};
 use measurement::AbSide;
 use measurement::remedy::Setting;
 
@@ -24,7 +24,7 @@ struct Own<'a> {
     name: &'static str,
     options: &'a str,
     changes: &'a [Setting],
-    server: Option<Server>,
+    server: Option<ServerAddress>,
     program: Option<PathBuf>,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn sides(flags: &AbFlags) -> Result<[Side; 2], UsageError> {
     let (_, port) = flags.test.server.target.host_and_port();
     let server = flags.b_host.as_ref().map(|target| {
         let (host, port) = target.host_and_port_or(port);
-        Server { host, port }
+        ServerAddress { host, port }
     });
     let [of_a, of_b] = [flags.a_program.clone(), flags.b_program.clone()];
     let (options, changes) = (&flags.a, &flags.a_change);
@@ -77,7 +77,7 @@ fn side(own: Own<'_>) -> Result<Side, UsageError> {
     let shown = AbSide {
         options: own.options.trim().to_owned(),
         changes: own.changes.to_vec(),
-        server: own.server.as_ref().map(|Server { host, port }| format!("{host}:{port}")),
+        server: own.server.as_ref().map(|ServerAddress { host, port }| format!("{host}:{port}")),
         program: own.program.as_ref().map(|program| program.display().to_string()),
         plan: row.plan.clone(),
         rate: None,

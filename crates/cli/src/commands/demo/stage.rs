@@ -121,9 +121,9 @@ impl<'a> Stage<'a> {
 }
 
 /// A `linerate serve` that ends with this value.
-pub(super) struct Server(Child);
+pub(super) struct DemoServer(Child);
 
-impl Server {
+impl DemoServer {
     pub(super) fn start(mut command: Command) -> anyhow::Result<Self> {
         command.args(["serve", "--quiet", "--port", &PORT.to_string()]);
         // Nothing of the caller's LINERATE_ settings is meant for this server.
@@ -141,7 +141,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for DemoServer {
     fn drop(&mut self) {
         // It holds nothing that a kill could damage, and may have ended already.
         _ = self.0.kill();

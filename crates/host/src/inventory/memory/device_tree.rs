@@ -92,14 +92,14 @@ const MOST_NODES: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Archive, Entry};
+    use crate::{Archive, TreeEntry};
 
     /// A file below the root node.
     type Property = (&'static str, &'static [u8]);
 
     fn read(properties: &[Property]) -> Vec<MemoryModule> {
         let entry =
-            |(path, bytes): &Property| (format!("{ROOT}/{path}"), Entry::File(bytes.to_vec()));
+            |(path, bytes): &Property| (format!("{ROOT}/{path}"), TreeEntry::File(bytes.to_vec()));
         modules(&Tree::archived(Archive::from_entries(properties.iter().map(entry))))
     }
 

@@ -45,7 +45,7 @@ struct Connected {
 }
 
 #[derive(Deserialize)]
-struct Host {
+struct DocumentHost {
     host: String,
     port: Option<u16>,
 }
@@ -332,7 +332,7 @@ fn unquoted(json: &str) -> String {
 }
 
 fn started(start: &Members<'_>, place: Place) -> View {
-    let server = start.get::<Host>("connecting_to");
+    let server = start.get::<DocumentHost>("connecting_to");
     let end = if server.is_some() { End::Client } else { End::Server };
     let mut view = View::new(Tool::Iperf3, Some(end), place);
     let version = start.get::<String>("version").unwrap_or_default();

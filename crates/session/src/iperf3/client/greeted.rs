@@ -21,7 +21,7 @@ use crate::control::Control;
 use crate::error::SessionError;
 use crate::keyed;
 use crate::observer::{Introduction, Observer};
-use crate::preflight::Host;
+use crate::preflight::HostResources;
 use crate::request::{Request, Watching};
 
 /// A client that waits to be let in.
@@ -47,7 +47,7 @@ impl Greeted {
     /// As for [`connect_control`], and what the kernel refuses.
     pub(super) fn connect<'a>(
         request: &'a Request,
-        host: &Host,
+        host: &HostResources,
         (observer, interrupts, clock): (
             &'a mut dyn Observer,
             Option<&'a StopSignals>,
@@ -139,7 +139,12 @@ fn rtt(path: &TcpInfo) -> std::time::Duration {
 }
 
 /// What the server is asked for.
-fn parameters(request: &Request, host: &Host, block: ByteSize, batched: bool) -> Parameters {
+fn parameters(
+    request: &Request,
+    host: &HostResources,
+    block: ByteSize,
+    batched: bool,
+) -> Parameters {
     let optional = request.options.optional.clone();
     let mut parameters = Parameters::new(&request.plan, block).with_optional(optional);
     if batched {

@@ -65,14 +65,14 @@ pub(super) struct Registry {
 
 struct Tests {
     next: u64,
-    entries: HashMap<Cookie, Entry>,
+    entries: HashMap<Cookie, TestEntry>,
     admission: Admission,
     locks: HandshakeLocks,
     peers: PeerTable,
 }
 
 /// What the acceptor knows of a test.
-struct Entry {
+struct TestEntry {
     number: u64,
     /// The address of its control connection: UDP goes nowhere else (clause 13.6).
     client: IpAddr,
@@ -220,8 +220,15 @@ impl Registry {
         tests.tell(&displaced);
         let (arrivals, receiver) = channel();
         let (each, wake_too) = (need.each, Arc::clone(&wake));
-        let entry =
-            Entry { number, client, each, opening: None, verdict: None, arrivals, wake: wake_too };
+        let entry = TestEntry {
+            number,
+            client,
+            each,
+            opening: None,
+            verdict: None,
+            arrivals,
+            wake: wake_too,
+        };
         tests.entries.insert(cookie, entry);
         Ok(Ticket {
             registry: Arc::clone(self),
@@ -455,7 +462,7 @@ impl Tests {
     }
 }
 
-impl Entry {
+impl TestEntry {
     fn awaits(&self) -> Option<&Kind> {
         self.opening.as_ref().map(|opening| &opening.kind)
     }

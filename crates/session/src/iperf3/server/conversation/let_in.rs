@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use measurement::{Timestamp, Transport, Way};
 use portable_atomic::Ordering::Relaxed;
-use protocol::iperf3::{HelloToken, Place};
+use protocol::iperf3::HelloToken;
 
 use super::setup::StreamSetup;
 use super::{Conversation, Stage};
 use crate::iperf3::server::extra_ports::{self, ExtraPort};
 use crate::iperf3::server::request_cost;
-use crate::server::admission::QueuePlace;
 use crate::setting::Calls;
 
 impl Conversation<'_> {
@@ -20,8 +19,7 @@ impl Conversation<'_> {
         let Stage::Waiting(waiting) = &mut self.stage else { return };
         if let Some(place) = self.ticket.place() {
             if waiting.is_news(place, now) {
-                let QueuePlace { ahead, running } = place;
-                self.control.machine.report_place(Place { ahead, running });
+                self.control.machine.report_place(place);
             }
             return;
         }

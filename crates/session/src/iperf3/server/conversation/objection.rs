@@ -7,7 +7,7 @@ use protocol::iperf3::ErrorCode;
 
 use super::Conversation;
 use crate::iperf3::server::request_cost::{error_code, run_spec};
-use crate::preflight::Host;
+use crate::preflight::HostResources;
 use crate::server::evidence::Evidence;
 use crate::server::limits::Excess;
 use crate::server::metrics::Refusal;
@@ -79,7 +79,7 @@ impl Conversation<'_> {
 
 /// What this host has too little of for a test of many streams.
 fn shortage(plan: &TestPlan) -> Option<Excess> {
-    let host = plan.has_many_streams().then(|| Host::this(plan.transport))?;
+    let host = plan.has_many_streams().then(|| HostResources::this(plan.transport))?;
     host.lacks_memory(plan).map(Excess::shortage)
 }
 

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use measurement::Timestamp;
+use protocol::iperf3::QueuePlace;
 
 use super::setup::StreamSetup;
-use crate::server::admission::QueuePlace;
 
 /// A client that waits.
 pub(super) struct Waiting {

@@ -49,7 +49,7 @@ pub(in super::super) struct Flows {
 }
 
 /// One flow's place among them, given up when dropped.
-pub(in super::super) struct Place {
+pub(in super::super) struct FlowPlace {
     peers: Peers,
     threads: Arc<AtomicUsize>,
     source: SocketAddr,
@@ -74,7 +74,7 @@ impl Flows {
         &self,
         datagram: &[u8],
         source: SocketAddr,
-    ) -> Option<(Flow, Place)> {
+    ) -> Option<(Flow, FlowPlace)> {
         let has_thread = self.threads.load(Relaxed) < MOST_THREADS;
         if !self.is_open || !has_thread || !self.access.admits(source.ip()) {
             return None;
@@ -90,7 +90,7 @@ impl Flows {
         drop(seats);
         self.threads.fetch_add(1, Relaxed);
         let (peers, threads) = (Arc::clone(&self.peers), Arc::clone(&self.threads));
-        Some((flow, Place { peers, threads, source, early, stay }))
+        Some((flow, FlowPlace { peers, threads, source, early, stay }))
     }
 
     /// Whether there is none.
@@ -112,13 +112,13 @@ impl Flows {
     /// Receives the flow on a `socket` of its own, whose `first` datagram has come already.
     pub(in super::super) fn run(
         &self,
-        (flow, place): (Flow, Place),
+        (flow, place): (Flow, FlowPlace),
         socket: UdpSocket,
         first: &[u8],
     ) {
         let (server, log, first) = (self.server.clone(), Arc::clone(&self.log), first.to_vec());
         let work = move || {
-            if let Some(run) = Run::new(flow, socket, place, &server) {
+            if let Some(run) = FlowRun::new(flow, socket, place, &server) {
                 run.receive(&first, &*log);
             }
         };
@@ -146,7 +146,7 @@ fn make_room(seats: &mut Seats, client: IpAddr, now: Timestamp) -> Option<()> {
     Some(())
 }
 
-impl Place {
+impl FlowPlace {
     /// Something came.
     fn hear(&self, now: Timestamp, datagrams: u64) {
         let is_proven = datagrams >= FIRST;
@@ -167,7 +167,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for FlowPlace {
     fn drop(&mut self) {
         self.threads.fetch_sub(1, Relaxed);
         let mut seats = lock(&self.peers);
@@ -182,10 +182,10 @@ fn lock(peers: &Mutex<Seats>) -> MutexGuard<'_, Seats> {
 }
 
 /// A flow that runs.
-struct Run<'a> {
+struct FlowRun<'a> {
     flow: Flow,
     socket: UdpSocket,
-    place: Place,
+    place: FlowPlace,
     server: &'a ServerContext,
     peer: Peer,
     plan: TestPlan,
@@ -194,8 +194,13 @@ struct Run<'a> {
     known: Option<(Presence, StatusLine)>,
 }
 
-impl<'a> Run<'a> {
-    fn new(flow: Flow, socket: UdpSocket, place: Place, server: &'a ServerContext) -> Option<Self> {
+impl<'a> FlowRun<'a> {
+    fn new(
+        flow: Flow,
+        socket: UdpSocket,
+        place: FlowPlace,
+        server: &'a ServerContext,
+    ) -> Option<Self> {
         let source = canonical(place.source);
         let local_address = canonical(socket.local_addr().unwrap_or(source));
         let peer = Peer { software: SOFTWARE.to_owned(), address: source, local_address };

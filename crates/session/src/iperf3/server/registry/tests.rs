@@ -4,11 +4,10 @@ use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
-use protocol::iperf3::State;
+use protocol::iperf3::{QueuePlace, State};
 
 use super::*;
 use crate::clock::ScriptedClock;
-use crate::server::admission::QueuePlace;
 use crate::server::stay::Yielding;
 
 const COST: Cost = Cost { memory: 1, descriptors: 1, threads: 1 };

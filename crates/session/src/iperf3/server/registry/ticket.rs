@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use linux::event::EventFd;
 use measurement::StreamOptions;
-use protocol::iperf3::{Cookie, HelloToken};
+use protocol::iperf3::{Cookie, HelloToken, QueuePlace};
 
 use super::number_set::NumberSet;
 use super::{Arrival, Kind, Numbering, Opening, Registry, Verdict};
 use crate::iperf3::server::test_id::TestId;
-use crate::server::admission::QueuePlace;
 use crate::server::cost::Cost;
 use crate::server::metrics::Refusal;
 use crate::server::stay::Stay;
