@@ -95,7 +95,7 @@ fn a_server_that_goes_ends_a_test_of_requests() {
     let words = server.address.port().to_string();
     let words = format!("iperf -c 127.0.0.1 -p {words} --bounceback -t 20 -i 0.5");
     let mut client = Running::start(linerate(&words));
-    client.await_line(PATIENCE, |line| line.contains("0.00-")).expect("a row");
+    client.await_line(PATIENCE, |line| line.contains(" sec ")).expect("a row");
     server.running.signal("KILL");
     let left = client.finish();
     assert_eq!(left.code, Some(1), "{left:?}");
