@@ -15,6 +15,7 @@ mod mesh_coordinator;
 mod mesh_slurm;
 mod planted;
 mod races;
+mod rates;
 mod screens;
 mod store;
 mod tune;
@@ -90,6 +91,8 @@ enum What {
     MeshCoordinator,
     /// Meshes under a Slurm of this machine: faults named, a node lost, a job requeued
     MeshSlurm,
+    /// The rate of UDP without -b, and the knee of a sweep, are those of a shaper
+    Rates,
     /// How much is to be read until the answer, for five kinds of users
     Screens,
     /// Each rule says what is wrong where it is, and nothing where nothing is
@@ -160,6 +163,7 @@ impl Proof {
                 verdict("mesh-coordinator", &mesh_coordinator::run(&under_test)?)
             }
             What::MeshSlurm => verdict("mesh-slurm", &mesh_slurm::run(&under_test)?),
+            What::Rates => verdict("rates", &rates::run(&under_test)?),
             What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Store => store::run(&under_test),
             What::Tune { only, times } => {
