@@ -6,7 +6,7 @@ use clap::builder::BoolishValueParser;
 use clap::{ArgMatches, Args};
 
 use super::cpus::{CpuList, usable_cpus};
-use super::output::OutputFlags;
+use super::output::RecordOutputFlags;
 use super::packets::PacketFlags;
 use super::server::ServerFlags;
 use super::store::StoreFlags;
@@ -37,7 +37,7 @@ pub(crate) struct LadderFlags {
     #[command(flatten)]
     pub(crate) packets: PacketFlags,
     #[command(flatten)]
-    pub(crate) output: OutputFlags,
+    pub(crate) output: RecordOutputFlags,
     #[command(flatten)]
     pub(crate) store: StoreFlags,
 }

@@ -11,7 +11,7 @@ use super::values::parse_tag;
 /// Output.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct OutputFlags {
+pub(crate) struct RecordOutputFlags {
     #[command(flatten)]
     pub(crate) format: FormatFlags,
     /// Write the record as JSON to a file too

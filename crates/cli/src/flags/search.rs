@@ -8,7 +8,7 @@ use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize};
 
 use super::cpus::{CpuList, usable_cpus};
-use super::output::OutputFlags;
+use super::output::RecordOutputFlags;
 use super::packets::PacketFlags;
 use super::requirements::parse_percentage;
 use super::server::ServerFlags;
@@ -29,7 +29,7 @@ pub(crate) struct SearchFlags {
     #[command(flatten)]
     pub(crate) packets: PacketFlags,
     #[command(flatten)]
-    pub(crate) output: OutputFlags,
+    pub(crate) output: RecordOutputFlags,
     /// Show every trial, and in what the search deviates from RFC 2544
     #[arg(short, long, env = "LINERATE_VERBOSE", help_heading = "Output", value_parser = BoolishValueParser::new())]
     pub(crate) verbose: bool,
