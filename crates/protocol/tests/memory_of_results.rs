@@ -220,7 +220,7 @@ const STREAMS: u32 = 3000;
 const SIZE: usize = 32 * 1024 + 256 * 2048 + 5744 * 384 - 1000;
 const HEAD: &str =
     r#""cpu_util_total":0,"cpu_util_user":0,"cpu_util_system":0,"sender_has_retransmits":0"#;
-const ROW_OF_ZEROS: &str = "[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],";
+const ROW_OF_ZEROS: &str = "[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],";
 const SAMPLE_OF_ZEROS: &str = "[0,[0,0,0,0,0,0,0,0,0,0],null],";
 const UNIT_OF_ZEROS: &str = "[null,0,0,0,0,0,0,0,0],";
 const STREAM_OF_ZEROS: &str =

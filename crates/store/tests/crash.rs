@@ -45,11 +45,11 @@ fn write(file: &Path) {
     }
 }
 
-/// The numbers of the runs that a writer said it kept.
-fn kept(writer: &mut Child) -> Vec<i64> {
+/// The numbers of the runs that a writer says it keeps, as it says them.
+fn kept(writer: &mut Child) -> impl Iterator<Item = i64> + use<> {
     let lines = BufReader::new(writer.stdout.take().expect("piped")).lines();
     let number = |line: std::io::Result<String>| line.ok()?.strip_prefix("kept ")?.parse().ok();
-    lines.filter_map(number).collect()
+    lines.filter_map(number)
 }
 
 /// Every run in a store is whole; their number.
@@ -84,10 +84,13 @@ fn a_writer_that_is_killed_leaves_every_run_whole() {
             promised.clear();
         }
         let mut writer = writer(&file, 1_000);
-        thread::sleep(Duration::from_micros(random.u64(1_000..60_000)));
+        let mut numbers = kept(&mut writer);
+        // At any instant from its start on, and from a run that is kept on, whatever the machine's speed.
+        promised.extend(numbers.by_ref().take(number % 3));
+        thread::sleep(Duration::from_micros(random.u64(0..20_000)));
         writer.kill().expect("a child");
         writer.wait().expect("a child");
-        promised.extend(kept(&mut writer));
+        promised.extend(numbers);
         let there = runs(&file);
         assert!(promised.iter().all(|id| there.contains(id)), "a run that was kept is gone");
         // At most the one of which the writer could not tell any more.
