@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::workspace::{Build, Workspace};
-use crate::{command, packages};
+use crate::{command, packages, python};
 
 /// Reads what linerate export writes by the readers of others: flent, prometheus_client, mosquitto, ...
 /// The Job for Kubernetes is checked against its schema, too.
@@ -38,11 +38,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     fs::create_dir_all(&folder)?;
     grafana::check(&workspace.root, &folder.join("grafana"))?;
     let environment = folder.join("environment");
-    command::run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-    let python = environment.join("bin/python");
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    command::run(pip.args(READERS))?;
+    let python = python::environment(&environment)?;
+    command::run(python::pip(&python, "install").args(READERS))?;
     kubernetes::check(&linerate, &environment, &folder)?;
     let script = folder.join("read.py");
     fs::write(&script, include_str!("exports/read.py"))?;

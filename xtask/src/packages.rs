@@ -118,8 +118,13 @@ pub(crate) const BOARD: [Needed; 8] = [
     ("base64", "coreutils"),
 ];
 /// What `release` packs with.
-pub(crate) const RELEASE: [Needed; 5] =
-    [("dpkg-deb", "dpkg"), ("gzip", "gzip"), ("tar", "tar"), ("git", "git"), ("zip", "zip")];
+pub(crate) const RELEASE: [Needed; 5] = [
+    ("dpkg-deb", "dpkg"),
+    ("gzip", "gzip"),
+    ("tar", "tar"),
+    ("git", "git"),
+    ("python3", "python3-venv"),
+];
 
 /// What `cross --talk` runs beside linerate.
 pub(crate) const TALK: [Needed; 1] = [("iperf3", "iperf3")];
@@ -140,8 +145,8 @@ pub(crate) const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg
 /// What `web` builds the page of reports with, and opens reports in.
 pub(crate) const WEB: [Needed; 3] = [("node", "nodejs"), ("npm", "npm"), ("chromium", "chromium")];
 
-/// What `python` packs and installs with.
-pub(crate) const PYTHON: [Needed; 2] = [("python3", "python3-venv"), ("zip", "zip")];
+/// What has environments with packages of PyPI.
+pub(crate) const PYTHON: [Needed; 1] = [("python3", "python3-venv")];
 
 /// What `exports` checks the dashboard by.
 pub(crate) const NODE: [Needed; 2] = [("node", "nodejs"), ("npm", "npm")];

@@ -7,13 +7,12 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::release::wheel;
 use crate::workspace::{Build, Workspace};
 use crate::{command, packages};
 
 /// Installs the Python package into a fresh environment, and runs its tests and mypy there
 ///
-/// Needs python3 with venv, which it installs as root on Debian, and PyPI for pytest and mypy.
+/// Needs python3 with venv, which it installs as root on Debian, and PyPI.
 #[derive(Debug, Args)]
 pub(crate) struct Python {
     /// Program to pack [default: built from this tree]
@@ -43,21 +42,13 @@ fn check(workspace: &Workspace, linerate: &Path, more: &[&str]) -> Result<()> {
     let folder = workspace.target.join("python");
     // What an earlier run left there would be installed, too.
     _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder)?;
     let package = workspace.root.join("python");
-    let binary =
-        fs::read(linerate).with_context(|| format!("cannot read {}", linerate.display()))?;
-    // Of this machine, whatever C library the program wants.
-    let tag = format!("py3-none-linux_{}", std::env::consts::ARCH);
-    // It is not handed out.
-    let contents = wheel::Contents { binary: &binary, licences: &[] };
-    let file = wheel::write(&package, &contents, &[tag], (&folder, EPOCH_OF_ZIP))?;
-    let environment = folder.join("environment");
-    command::run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-    let python = environment.join("bin/python");
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    command::run(pip.arg(&file).args(["pytest", "mypy"]).args(more))?;
+    let python = environment(&folder.join("environment"))?;
+    let linerate = fs::canonicalize(linerate)
+        .with_context(|| format!("there is no {}", linerate.display()))?;
+    let mut install = pip(&python, "install");
+    install.env("LINERATE_COMMAND", linerate);
+    command::run(install.arg(&package).args(["pytest", "mypy"]).args(more))?;
     // Not in the folder of the sources, which would be found in place of what is installed.
     let run = |arguments: &[&str]| {
         let mut command = Command::new(&python);
@@ -71,5 +62,18 @@ fn check(workspace: &Workspace, linerate: &Path, more: &[&str]) -> Result<()> {
     run(&["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", &config, &tests])
 }
 
-/// The first second that a zip file can have: 1980-01-01.
-const EPOCH_OF_ZIP: u64 = 315_532_800;
+/// Python in an environment (venv) of its own in a folder.
+pub(crate) fn environment(folder: &Path) -> Result<PathBuf> {
+    // Which it installs last.
+    if !folder.join("bin/pip").exists() {
+        command::run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+    }
+    Ok(folder.join("bin/python"))
+}
+
+/// A command of pip in an environment.
+pub(crate) fn pip(python: &Path, name: &str) -> Command {
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", name, "--quiet", "--disable-pip-version-check"]);
+    pip
+}

@@ -8,7 +8,7 @@ mod sbom;
 mod tarball;
 mod texts;
 mod tree;
-pub(crate) mod wheel;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,6 +29,7 @@ use texts::Texts;
 /// is linked in for each kind of machine, and an image of containers for all of them
 ///
 /// Puts them into `target/dist`, with checksums. Each is packed twice, and the two must be the same.
+/// Needs python3 with venv, which it installs as root on Debian, and PyPI for hatchling.
 #[derive(Debug, Args)]
 pub(crate) struct Release {
     /// The machine to build for [default: all of them]

@@ -13,9 +13,9 @@ use fastrand::Rng;
 use measurement::{BitRate, SearchGoal, SearchTrial, Stamp};
 use serde::{Deserialize, Serialize};
 
-use crate::command;
 use crate::output::say;
 use crate::workspace::Workspace;
+use crate::{command, python};
 
 /// Compares the search for throughput with MLRsearch of PyPI, on simulated devices
 #[derive(Debug, Args)]
@@ -74,7 +74,7 @@ impl Search {
     pub(crate) fn run(self) -> Result<String> {
         let python = match self.python {
             Some(python) => python,
-            None => environment(&Workspace::find()?.root)?,
+            None => environment(&Workspace::find()?)?,
         };
         let law = law();
         for (kind, queue) in QUEUES {
@@ -212,14 +212,10 @@ fn reference(python: &Path, given: &Given<'_>) -> Result<Vec<Found>> {
     Ok(serde_json::from_slice(&ended.stdout)?)
 }
 
-/// An environment (venv) with the package below `target`.
-fn environment(root: &Path) -> Result<PathBuf> {
-    let folder = root.join("target/mlrsearch");
-    let python = folder.join("bin/python");
-    if !python.exists() {
-        command::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        command::run(Command::new(&python).args(["-m", "pip", "install", "--quiet", PACKAGE]))?;
-    }
+/// An environment with the package below `target`.
+fn environment(workspace: &Workspace) -> Result<PathBuf> {
+    let python = python::environment(&workspace.target.join("mlrsearch"))?;
+    command::run(python::pip(&python, "install").arg(PACKAGE))?;
     Ok(python)
 }
 
