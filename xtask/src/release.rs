@@ -1,5 +1,6 @@
 //! `release`: packages, archives and lists of parts of the files that `dist` builds.
 
+mod crates;
 mod deb;
 mod image;
 mod licences;

@@ -27,7 +27,7 @@ struct Part {
 
 /// The text for the file of a target, of the workspace in the folder `root`.
 pub(super) fn read(target: &Target, root: &Path) -> Result<String> {
-    let mut parts = crates::read(target.triple, root)?;
+    let mut parts = crates::read(target, root)?;
     parts.push(page::read(root)?);
     parts.extend(rust::read()?);
     parts.push(c_library::read(target)?);

@@ -8,63 +8,20 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::crates::{self, Crate};
 use super::{Linerate, VERSION};
-use crate::command;
 
 /// Writes it.
 pub(super) fn write(linerate: &Linerate<'_>, folder: &Path) -> Result<PathBuf> {
-    let triple = linerate.target.triple;
-    let mut cargo = command::cargo(["metadata", "--format-version", "1", "--locked"]);
-    cargo.args(["--filter-platform", triple]).current_dir(&linerate.workspace.root);
-    let metadata: Metadata = serde_json::from_str(&command::output(&mut cargo)?)
-        .context("cargo metadata lacks a field")?;
+    let target = linerate.target;
+    let tree = crates::tree(target, &linerate.workspace.root, "normal,build")?;
     let lock: Lock = toml::from_str(&linerate.text("Cargo.lock")?).context("Cargo.lock")?;
     let time = linerate.date("+%Y-%m-%dT%H:%M:%SZ")?;
-    let bom = bom(&metadata, &lock, triple, &time).context("linerate is not in the metadata")?;
+    let bom = bom(&tree, &lock, target.triple, &time).context("cargo tree lists no crate")?;
     let file = folder.join(format!("{}.cdx.json", linerate.name()));
     fs::write(&file, format!("{bom:#}\n"))
         .with_context(|| format!("cannot write {}", file.display()))?;
     Ok(file)
-}
-
-/// What cargo says of the workspace, as far as it is used here.
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-    resolve: Resolve,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    id: String,
-    name: String,
-    version: String,
-    license: Option<String>,
-    /// None: of the workspace.
-    source: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
-}
-
-#[derive(Deserialize)]
-struct Node {
-    id: String,
-    deps: Vec<Dependency>,
-}
-
-#[derive(Deserialize)]
-struct Dependency {
-    pkg: String,
-    dep_kinds: Vec<DependencyKind>,
-}
-
-#[derive(Deserialize)]
-struct DependencyKind {
-    /// None: it is linked.
-    kind: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -79,61 +36,18 @@ struct Locked {
     checksum: Option<String>,
 }
 
-impl Node {
-    /// What it is built upon; what only its tests use is left out.
-    fn uses(&self) -> impl Iterator<Item = &str> {
-        let is_built = |kind: &DependencyKind| kind.kind.as_deref() != Some("dev");
-        let built = move |one: &&Dependency| one.dep_kinds.iter().any(is_built);
-        self.deps.iter().filter(built).map(|one| one.pkg.as_str())
-    }
-}
-
-impl Package {
-    /// By the name that it has everywhere, if it is handed out by itself (package-url).
-    fn reference(&self) -> String {
-        let scheme = if self.source.is_some() { "pkg:cargo/" } else { "" };
-        format!("{scheme}{}@{}", self.name, self.version)
-    }
-
-    fn component(&self, lock: &Lock) -> Value {
-        let reference = self.reference();
-        let mut component = json!({
-            "type": "library", "bom-ref": reference, "name": self.name, "version": self.version,
-        });
-        if let Some(licence) = &self.license {
-            // Older manifests write a slash for OR.
-            component["licenses"] = json!([{ "expression": licence.replace('/', " OR ") }]);
-        }
-        if self.source.is_some() {
-            component["purl"] = reference.into();
-        }
-        let same = |one: &&Locked| one.name == self.name && one.version == self.version;
-        if let Some(sum) = lock.package.iter().find(same).and_then(|one| one.checksum.as_ref()) {
-            component["hashes"] = json!([{ "alg": "SHA-256", "content": sum }]);
-        }
-        component
-    }
-}
-
-fn bom(metadata: &Metadata, lock: &Lock, triple: &str, time: &str) -> Option<Value> {
-    let packages: BTreeMap<_, _> =
-        metadata.packages.iter().map(|package| (package.id.as_str(), package)).collect();
-    let nodes: BTreeMap<_, _> =
-        metadata.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
-    let root = metadata.packages.iter().find(|package| package.name == "linerate")?;
-    let built = reach(&root.id, &nodes);
-    let parts = built.iter().filter(|id| **id != root.id);
-    let components: Option<Vec<_>> =
-        parts.map(|id| Some(packages.get(id)?.component(lock))).collect();
-    let mut dependencies = Vec::new();
-    for id in &built {
-        let uses: BTreeSet<_> =
-            nodes.get(id)?.uses().filter_map(|id| Some(packages.get(id)?.reference())).collect();
-        dependencies.push(json!({ "ref": packages.get(id)?.reference(), "dependsOn": uses }));
-    }
-    let mut linerate = root.component(lock);
+fn bom(tree: &[(usize, Crate)], lock: &Lock, triple: &str, time: &str) -> Option<Value> {
+    let (_, root) = tree.first()?;
+    let mut linerate = component(root, lock);
     linerate["type"] = "application".into();
     linerate["properties"] = json!([{ "name": "target", "value": triple }]);
+    let uses = uses(tree);
+    let parts = uses.keys().filter(|one| **one != root);
+    let components: Vec<_> = parts.map(|one| component(one, lock)).collect();
+    let dependencies = uses.iter();
+    let dependencies: Vec<_> = dependencies
+        .map(|(one, uses)| json!({ "ref": reference(one), "dependsOn": uses }))
+        .collect();
     Some(json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
         "bomFormat": "CycloneDX",
@@ -146,57 +60,78 @@ fn bom(metadata: &Metadata, lock: &Lock, triple: &str, time: &str) -> Option<Val
             ] },
             "component": linerate,
         },
-        "components": components?,
+        "components": components,
         "dependencies": dependencies,
     }))
 }
 
-/// A package and all that it is built upon.
-fn reach<'a>(root: &'a str, nodes: &BTreeMap<&str, &'a Node>) -> BTreeSet<&'a str> {
-    let (mut reached, mut next) = (BTreeSet::new(), vec![root]);
-    while let Some(id) = next.pop() {
-        if reached.insert(id) {
-            next.extend(nodes.get(id).into_iter().flat_map(|node| node.uses()));
+/// Every crate, with the references of those that it uses.
+fn uses(tree: &[(usize, Crate)]) -> BTreeMap<&Crate, BTreeSet<String>> {
+    let (mut uses, mut path) = (BTreeMap::<_, BTreeSet<_>>::new(), Vec::new());
+    for (depth, one) in tree {
+        path.truncate(*depth);
+        if let Some(user) = path.last() {
+            uses.entry(*user).or_default().insert(reference(one));
         }
+        uses.entry(one).or_default();
+        path.push(one);
     }
-    reached
+    uses
+}
+
+/// The name that a crate has everywhere, if it is handed out by itself (package-url).
+fn reference(one: &Crate) -> String {
+    let scheme = if one.is_published { "pkg:cargo/" } else { "" };
+    format!("{scheme}{}@{}", one.name, one.version)
+}
+
+fn component(one: &Crate, lock: &Lock) -> Value {
+    let reference = reference(one);
+    let mut component = json!({
+        "type": "library", "bom-ref": reference, "name": one.name, "version": one.version,
+        "licenses": [{ "expression": one.licence }],
+    });
+    if one.is_published {
+        component["purl"] = reference.into();
+    }
+    let same = |locked: &&Locked| locked.name == one.name && locked.version == one.version;
+    if let Some(sum) = lock.package.iter().find(same).and_then(|one| one.checksum.as_ref()) {
+        component["hashes"] = json!([{ "alg": "SHA-256", "content": sum }]);
+    }
+    component
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const METADATA: &str = r#"{
-        "packages": [
-            {"id": "l", "name": "linerate", "version": "1.0.0", "license": "MIT", "source": null},
-            {"id": "a", "name": "a", "version": "2.0.0", "license": "MIT/Apache-2.0",
-             "source": "registry"},
-            {"id": "t", "name": "t", "version": "3.0.0", "license": null, "source": "registry"}
-        ],
-        "resolve": {"nodes": [
-            {"id": "l", "deps": [
-                {"pkg": "a", "dep_kinds": [{"kind": "build"}]},
-                {"pkg": "t", "dep_kinds": [{"kind": "dev"}]}]},
-            {"id": "a", "deps": []},
-            {"id": "t", "deps": []}
-        ]}
-    }"#;
-
     #[test]
-    fn what_is_built_is_listed_with_its_checksum_and_what_only_tests_use_is_not() {
-        let metadata = serde_json::from_str(METADATA).expect("metadata");
+    fn crates_are_listed_with_their_checksums_and_what_they_use() {
+        let tree = [(0, "l", false), (1, "a", true), (2, "b", true), (1, "b", true)];
+        let tree = tree.map(|(depth, name, is_published)| {
+            let (name, version) = (name.to_owned(), "2.0.0".to_owned());
+            (depth, Crate { name, version, licence: "MIT OR Apache-2.0".to_owned(), is_published })
+        });
         let lock = "[[package]]\nname = 'a'\nversion = '2.0.0'\nchecksum = 'ff'";
-        let bom = bom(&metadata, &toml::from_str(lock).expect("a lock"), "t", "now").expect("all");
+        let bom = bom(&tree, &toml::from_str(lock).expect("a lock"), "t", "now").expect("all");
+        assert_eq!(bom["components"].as_array().map(Vec::len), Some(2));
         assert_eq!(
-            bom["components"],
-            json!([{
+            bom["components"][0],
+            json!({
                 "type": "library", "bom-ref": "pkg:cargo/a@2.0.0", "name": "a", "version": "2.0.0",
                 "licenses": [{"expression": "MIT OR Apache-2.0"}], "purl": "pkg:cargo/a@2.0.0",
                 "hashes": [{"alg": "SHA-256", "content": "ff"}],
-            }])
+            })
         );
-        let root = json!({"ref": "linerate@1.0.0", "dependsOn": ["pkg:cargo/a@2.0.0"]});
-        assert!(bom["dependencies"].as_array().is_some_and(|all| all.contains(&root)));
+        let (a, b) = ("pkg:cargo/a@2.0.0", "pkg:cargo/b@2.0.0");
+        assert_eq!(
+            bom["dependencies"],
+            json!([
+                {"ref": a, "dependsOn": [b]},
+                {"ref": b, "dependsOn": []},
+                {"ref": "l@2.0.0", "dependsOn": [a, b]},
+            ])
+        );
         assert_eq!(bom["metadata"]["component"]["type"], "application");
     }
 }

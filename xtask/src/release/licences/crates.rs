@@ -9,39 +9,37 @@ use serde::Deserialize;
 
 use super::{Part, choose};
 use crate::command;
+use crate::release::crates::{self, Crate};
+use crate::static_binary::Target;
 
-/// Those of the registry, in the order of their names.
-pub(super) fn read(triple: &str, root: &Path) -> Result<Vec<Part>> {
+/// Those of the registry, in the order of their names: without what only builds, tests and macros use.
+pub(super) fn read(target: &Target, root: &Path) -> Result<Vec<Part>> {
     let mut cargo = command::cargo(["metadata", "--format-version", "1", "--locked"]);
     let metadata = command::output(cargo.current_dir(root))?;
     let metadata: Metadata = serde_json::from_str(&metadata).context("cargo metadata")?;
-    let linked = linked(triple, root)?;
-    let mut parts = Vec::new();
-    for package in metadata.packages {
-        if package.source.is_some() && linked.contains(&package.name()) {
-            parts.push(package.part(root)?);
-        }
+    let tree = crates::tree(target, root, "normal,no-proc-macro")?.into_iter();
+    let linked: BTreeSet<_> = tree.map(|(_, one)| one).filter(|one| one.is_published).collect();
+    ensure!(!linked.is_empty(), "no crate is linked in");
+    linked.into_iter().map(|one| part(one, &metadata, root)).collect()
+}
+
+/// A crate that has the Apache License and no file of it is handed on with this project's copy.
+fn part(one: Crate, metadata: &Metadata, root: &Path) -> Result<Part> {
+    let name = format!("{} {}", one.name, one.version);
+    ensure!(!one.licence.is_empty(), "{name} names no licence");
+    let is_same = |package: &&Package| package.name == one.name && package.version == one.version;
+    let package = metadata.packages.iter().find(is_same);
+    let folder = package.and_then(|package| package.manifest_path.parent());
+    let folder = folder.with_context(|| format!("cargo metadata has no folder of {name}"))?;
+    let mut files = files(folder).with_context(|| format!("cannot read the licence of {name}"))?;
+    if files.is_empty() && one.licence == "Apache-2.0" {
+        files.push((APACHE.to_owned(), fs::read_to_string(root.join(APACHE))?));
     }
-    ensure!(!parts.is_empty(), "no crate is linked in: {linked:?}");
-    parts.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(parts)
+    ensure!(!files.is_empty(), "{name} has no licence file in {}", folder.display());
+    Ok(Part { name, texts: choose(&one.licence, files), licence: one.licence })
 }
 
-/// Name and version of all that is linked in: without what only builds, tests and macros use.
-fn linked(triple: &str, root: &Path) -> Result<BTreeSet<String>> {
-    let mut cargo = command::cargo(["tree", "--package", "linerate", "--locked"]);
-    cargo.args(["--edges", "normal,no-proc-macro", "--target", triple, "--prefix", "none"]);
-    let tree = command::output(cargo.args(["--format", "{p}"]).current_dir(root))?;
-    Ok(tree.lines().filter_map(name_and_version).collect())
-}
-
-/// Of a line such as `anyhow v1.0.104` or `linerate v0.1.0 (/folder)`.
-fn name_and_version(line: &str) -> Option<String> {
-    let mut words = line.split(' ');
-    Some(format!("{} {}", words.next()?, words.next()?.strip_prefix('v')?))
-}
-
-/// What cargo says, as far as it is used here.
+/// Where cargo has the sources.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -51,30 +49,7 @@ struct Metadata {
 struct Package {
     name: String,
     version: String,
-    license: Option<String>,
-    /// None: of the workspace.
-    source: Option<String>,
     manifest_path: PathBuf,
-}
-
-impl Package {
-    fn name(&self) -> String {
-        format!("{} {}", self.name, self.version)
-    }
-
-    /// A crate that has the Apache License and no file of it is handed on with this project's copy.
-    fn part(&self, root: &Path) -> Result<Part> {
-        let name = self.name();
-        let folder = self.manifest_path.parent().context("a manifest is in a folder")?;
-        let licence = self.license.clone().with_context(|| format!("{name} names no licence"))?;
-        let mut files =
-            files(folder).with_context(|| format!("cannot read the licence of {name}"))?;
-        if files.is_empty() && licence == "Apache-2.0" {
-            files.push((APACHE.to_owned(), fs::read_to_string(root.join(APACHE))?));
-        }
-        ensure!(!files.is_empty(), "{name} has no licence file in {}", folder.display());
-        Ok(Part { name, texts: choose(&licence, files), licence: licence.replace('/', " OR ") })
-    }
 }
 
 /// Names and texts of the licence files in a folder, in the order of their names.
@@ -100,19 +75,12 @@ const BEGINNINGS: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NO
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_of_a_tree_have_name_and_version() {
-        assert_eq!(name_and_version("anyhow v1.0.104").as_deref(), Some("anyhow 1.0.104"));
-        let of_workspace = "linerate v0.1.0 (/folder)";
-        assert_eq!(name_and_version(of_workspace).as_deref(), Some("linerate 0.1.0"));
-        assert_eq!(name_and_version(""), None);
-    }
+    use crate::static_binary::TARGETS;
 
     #[test]
     fn every_crate_that_is_linked_in_has_its_licence() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let parts = read("x86_64-unknown-linux-musl", &root).expect("licences");
+        let parts = read(&TARGETS[0], &root).expect("licences");
         let find = |name: &str| parts.iter().find(|part| part.name.starts_with(name));
         let serde = find("serde 1").expect("serde is linked in");
         assert_eq!(serde.texts.len(), 1);
