@@ -5,15 +5,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::tree::Tree;
+use super::tree::{self, Tree};
 use super::{LINKED, Linerate, VERSION};
 use crate::command;
 
 /// Packs it; nothing is started when it is installed.
 pub(super) fn pack(linerate: &Linerate<'_>, folder: &Path) -> Result<PathBuf> {
     let root = folder.join("root");
-    let files = files(linerate)?;
-    files.write(&root, linerate.seconds)?;
+    compressed(linerate)?.write(&root)?;
+    tree::compress(&root, &["usr/share"])?;
+    plain(linerate)?.write(&root)?;
     let listed = Files::read(&root)?;
     let mut control = Tree::default();
     control.text("control", control_file(linerate, listed.kibibytes));
@@ -21,37 +22,45 @@ pub(super) fn pack(linerate: &Linerate<'_>, folder: &Path) -> Result<PathBuf> {
     for (name, text) in SCRIPTS {
         control.program(name, text);
     }
-    control.write(&root.join("DEBIAN"), linerate.seconds)?;
+    control.write(&root.join("DEBIAN"))?;
+    // Whatever the umask was.
+    command::output(Command::new("chmod").args(["--recursive", "go=u,go-w"]).arg(&root))?;
     let file = folder.join(super::package(linerate.target));
     let mut pack = Command::new("dpkg-deb");
-    // As every release of Debian reads it.
+    // As every release of Debian reads it, and with the time of the sources: all files are newer.
     pack.args(["--root-owner-group", "-Zxz", "--build"]).arg(&root).arg(&file);
     pack.env("SOURCE_DATE_EPOCH", linerate.seconds.to_string());
     command::output(&mut pack)?;
     Ok(file)
 }
 
-fn files(linerate: &Linerate<'_>) -> Result<Tree> {
+/// Texts that Debian wants compressed.
+fn compressed(linerate: &Linerate<'_>) -> Result<Tree> {
     let mut tree = Tree::default();
-    tree.program("usr/bin/linerate", linerate.binary.clone());
-    let texts = &linerate.texts;
-    for (name, page) in &texts.pages {
-        tree.compressed(format!("usr/share/man/man1/{name}"), page.as_str());
+    for (name, page) in &linerate.texts.pages {
+        tree.text(format!("usr/share/man/man1/{name}"), page.as_str());
     }
-    tree.text("usr/share/bash-completion/completions/linerate", texts.bash.as_str());
-    tree.text("usr/share/fish/vendor_completions.d/linerate.fish", texts.fish.as_str());
-    tree.text("usr/share/zsh/vendor-completions/_linerate", texts.zsh.as_str());
-    tree.text("lib/systemd/system/linerate.service", unit(&linerate.text(UNIT)?)?);
-    tree.text("usr/share/doc/linerate/copyright", copyright(&linerate.text("LICENSE-MIT")?));
     let changes = format!(
         "linerate ({VERSION}) unstable; urgency=medium\n\n  * CHANGELOG.md lists what changed.\n\n \
          -- {}  {}\n",
         linerate.maintainer,
         linerate.date("--rfc-email")?
     );
-    tree.compressed("usr/share/doc/linerate/changelog", changes);
-    tree.compressed("usr/share/doc/linerate/CHANGELOG.md", linerate.text("CHANGELOG.md")?);
-    tree.compressed(format!("usr/share/doc/linerate/{LINKED}"), linerate.licences.as_str());
+    tree.text("usr/share/doc/linerate/changelog", changes);
+    tree.text("usr/share/doc/linerate/CHANGELOG.md", linerate.text("CHANGELOG.md")?);
+    tree.text(format!("usr/share/doc/linerate/{LINKED}"), linerate.licences.as_str());
+    Ok(tree)
+}
+
+fn plain(linerate: &Linerate<'_>) -> Result<Tree> {
+    let mut tree = Tree::default();
+    tree.program("usr/bin/linerate", linerate.binary.clone());
+    let texts = &linerate.texts;
+    tree.text("usr/share/bash-completion/completions/linerate", texts.bash.as_str());
+    tree.text("usr/share/fish/vendor_completions.d/linerate.fish", texts.fish.as_str());
+    tree.text("usr/share/zsh/vendor-completions/_linerate", texts.zsh.as_str());
+    tree.text("lib/systemd/system/linerate.service", unit(&linerate.text(UNIT)?)?);
+    tree.text("usr/share/doc/linerate/copyright", copyright(&linerate.text("LICENSE-MIT")?));
     tree.text("usr/share/lintian/overrides/linerate", OVERRIDES);
     Ok(tree)
 }

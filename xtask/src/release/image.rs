@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::tree::Tree;
+use super::tree::{self, Tree};
 use super::{Linerate, VERSION};
 use crate::command;
 
@@ -35,13 +35,13 @@ pub(super) fn pack(all: &[Linerate<'_>], folder: &Path) -> Result<PathBuf> {
     fs::write(layout.join("index.json"), top.to_string())?;
     fs::write(layout.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;
     let file = folder.join(format!("linerate-{VERSION}-oci.tar"));
-    tar(&layout, &file, first.seconds, &["blobs", "index.json", "oci-layout"])?;
+    tree::archive(&layout, &["blobs", "index.json", "oci-layout"], &file, first.seconds)?;
     Ok(file)
 }
 
 /// Writes the layer, the configuration and the manifest of one; the entry of an index.
 fn manifest(linerate: &Linerate<'_>, folder: &Path, layout: &Path) -> Result<Value> {
-    let (plain, packed) = layer(linerate, folder)?;
+    let (digest, packed) = layer(linerate, folder)?;
     let machine = machine(linerate.target.debian);
     let mut config = json!({
         "created": linerate.date("+%Y-%m-%dT%H:%M:%SZ")?,
@@ -57,7 +57,7 @@ fn manifest(linerate: &Linerate<'_>, folder: &Path, layout: &Path) -> Result<Val
             "StopSignal": "SIGTERM",
             "Labels": labels(),
         },
-        "rootfs": { "type": "layers", "diff_ids": [digest(&plain)?] },
+        "rootfs": { "type": "layers", "diff_ids": [digest] },
         "history": [{ "created_by": "cargo xtask release" }],
     });
     join(&mut config, &machine);
@@ -86,22 +86,21 @@ fn labels() -> Value {
     })
 }
 
-/// The file system of one, plain and packed.
-fn layer(linerate: &Linerate<'_>, folder: &Path) -> Result<(PathBuf, PathBuf)> {
+/// The file system of one: its digest, and the packed file.
+fn layer(linerate: &Linerate<'_>, folder: &Path) -> Result<(String, PathBuf)> {
     let root = folder.join("root");
     let mut tree = Tree::default();
     tree.program("linerate", linerate.binary.clone());
     for (name, text) in linerate.licences()? {
         tree.text(format!("licenses/{name}"), text);
     }
-    tree.write(&root, linerate.seconds)?;
+    tree.write(&root)?;
     let plain = folder.join("layer.tar");
-    tar(&root, &plain, linerate.seconds, &["licenses", "linerate"])?;
-    command::output(
-        Command::new("gzip").args(["-9", "--no-name", "--keep", "--force"]).arg(&plain),
-    )?;
+    tree::archive(&root, &["licenses", "linerate"], &plain, linerate.seconds)?;
+    let digest = digest(&plain)?;
+    tree::compress(folder, &["layer.tar"])?;
     fs::remove_dir_all(&root)?;
-    Ok((plain, folder.join("layer.tar.gz")))
+    Ok((digest, folder.join("layer.tar.gz")))
 }
 
 /// As the specification, and Go, name architectures that Debian names so.
@@ -132,14 +131,6 @@ fn digest(file: &Path) -> Result<String> {
     let sum = command::output(Command::new("sha256sum").arg(file))?;
     let sum = sum.split(' ').next().context("sha256sum prints a sum")?;
     Ok(format!("sha256:{sum}"))
-}
-
-fn tar(folder: &Path, file: &Path, seconds: u64, names: &[&str]) -> Result<()> {
-    let mut tar = Command::new("tar");
-    tar.args(["--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
-    tar.args(["--mode=go+u,go-w", &format!("--mtime=@{seconds}"), "--create", "--file"]);
-    command::output(tar.arg(file).arg("--directory").arg(folder).args(names))?;
-    Ok(())
 }
 
 const BLOBS: &str = "blobs/sha256";

@@ -1,29 +1,23 @@
 //! An archive to unpack anywhere.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use super::Linerate;
-use super::tree::Tree;
-use crate::command;
+use super::tree::{self, Tree};
 
 /// Packs the program with its texts.
 pub(super) fn pack(linerate: &Linerate<'_>, folder: &Path) -> Result<PathBuf> {
     let name = linerate.name();
-    tree(linerate)?.write(&folder.join(&name), linerate.seconds)?;
-    let (archive, packed) = (folder.join(format!("{name}.tar")), format!("{name}.tar.gz"));
-    let mut tar = Command::new("tar");
-    // As long names need it, and without the times of access and of packing.
-    tar.args(["--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
-    tar.arg("--create").arg("--file").arg(&archive).arg("--directory").arg(folder).arg(&name);
-    command::output(&mut tar)?;
-    command::output(Command::new("gzip").args(["-9", "--no-name"]).arg(&archive))?;
-    Ok(folder.join(packed))
+    files(linerate)?.write(&folder.join(&name))?;
+    let archive = format!("{name}.tar");
+    tree::archive(folder, &[&name], &folder.join(&archive), linerate.seconds)?;
+    tree::compress(folder, &[&archive])?;
+    Ok(folder.join(archive + ".gz"))
 }
 
-fn tree(linerate: &Linerate<'_>) -> Result<Tree> {
+fn files(linerate: &Linerate<'_>) -> Result<Tree> {
     let mut tree = Tree::default();
     tree.program("linerate", linerate.binary.clone());
     for path in PROJECT {

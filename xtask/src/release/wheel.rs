@@ -22,7 +22,7 @@ pub(super) fn pack(linerate: &Linerate<'_>, folder: &Path) -> Result<PathBuf> {
     for (name, text) in linerate.licences()? {
         tree.text(format!("python/{name}"), text);
     }
-    tree.write(folder, linerate.seconds)?;
+    tree.write(folder)?;
     let environment = python::environment(&linerate.workspace.target.join("wheel"))?;
     let platforms = platforms(linerate.target)?;
     let mut pip = python::pip(&environment, "wheel");
