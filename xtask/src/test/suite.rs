@@ -30,7 +30,7 @@ pub(super) fn run(programs: &[TestProgram]) -> Result<()> {
         Ok(())
     };
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..=cpus).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
     })?;
     let failed = failed.into_inner().expect("no worker panics");

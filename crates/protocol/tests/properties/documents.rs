@@ -84,7 +84,7 @@ fn value() -> impl Strategy<Value = Value> {
 /// A row of about as many numbers as it should have, most of them likely.
 fn row() -> impl Strategy<Value = Vec<i64>> {
     let number = prop_oneof![8 => 0..1_i64 << 40, 1 => Just(-1), 1 => any::<i64>()];
-    prop::collection::vec(number, 18..23)
+    prop::collection::vec(number, 19..24)
 }
 
 /// Some of the keys with any values; none: the key is taken away.
