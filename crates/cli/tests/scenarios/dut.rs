@@ -137,6 +137,7 @@ fn a_program_on_the_testers_cpu_is_named_and_makes_the_result_invalid() {
 fn nothing_is_left_at_the_ports_when_it_is_interrupted_or_killed() {
     let Some(device) = slow() else { return };
     let links = || links(&device);
+    eventually("carriers", || links().matches("state UP").count() == 2);
     let before = links();
     assert!(!before.contains("xdp"), "{before}");
     let resetting = Running::start(command(&device, "--sizes 64 --json -q --reset sleep${IFS}99"));
