@@ -44,10 +44,9 @@ fn bom(tree: &[(usize, Crate)], lock: &Lock, triple: &str, time: &str) -> Option
     let uses = uses(tree);
     let parts = uses.keys().filter(|one| **one != root);
     let components: Vec<_> = parts.map(|one| component(one, lock)).collect();
-    let dependencies = uses.iter();
-    let dependencies: Vec<_> = dependencies
-        .map(|(one, uses)| json!({ "ref": reference(one), "dependsOn": uses }))
-        .collect();
+    let dependencies =
+        uses.iter().map(|(one, uses)| json!({ "ref": reference(one), "dependsOn": uses }));
+    let dependencies: Vec<_> = dependencies.collect();
     Some(json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
         "bomFormat": "CycloneDX",
