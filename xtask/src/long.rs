@@ -1,7 +1,7 @@
 //! `long`: what takes longer than a change should wait for: sieges, soaks, proofs, packages, emulated
 //! machines. Each stage guards folders.
 //!
-//! CI runs the stages that guard what the last commits changed, and one more in turn, after the gate.
+//! `--changed` chooses the stages that guard what the last commits changed, and one more in turn.
 
 use std::collections::BTreeSet;
 use std::env;

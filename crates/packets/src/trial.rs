@@ -165,7 +165,7 @@ impl<'a> FrameTrial<'a> {
     /// arrived, or none came for a while.
     ///
     /// # Errors
-    /// [`PacketError::FrameTrial`] if an interface is down or gone.
+    /// [`PacketError::Trial`] if an interface is down or gone.
     pub fn run(
         &mut self,
         plan: &TrialPlan,

@@ -14,7 +14,8 @@ use crate::workspace::Workspace;
 pub(super) fn check(workspace: &Workspace) -> Result<()> {
     let script = workspace.root.join("xtask/src/test/rustdoc.sh");
     fs::metadata(&script).with_context(|| format!("no {}", script.display()))?;
-    let mut cargo = command::linting_cargo(["test", "--workspace", "--doc", "--quiet"]);
+    let mut cargo =
+        command::linting_cargo(["test", "--workspace", "--doc", "--quiet", "--no-fail-fast"]);
     cargo.env("RUSTDOC", script).env("LINERATE_DOC", workspace.target.join("doc"));
     command::run(cargo.current_dir(&workspace.root))
 }

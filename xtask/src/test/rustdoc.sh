@@ -4,12 +4,16 @@
 set -euo pipefail
 
 documentation=()
-value_of=
+is_value=false
 for word in "$@"; do
-    case "$value_of$word" in
+    if "$is_value"; then
+        is_value=false
+        continue
+    fi
+    case "$word" in
     --test) ;;
-    --test-*) value_of=$word ;;
-    *) [ -n "$value_of" ] && value_of= || documentation+=("$word") ;;
+    --test-*) is_value=true ;;
+    *) documentation+=("$word") ;;
     esac
 done
 if [ "${#documentation[@]}" -lt "$#" ]; then
