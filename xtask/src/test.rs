@@ -60,5 +60,9 @@ const STAGES: [Stage; 7] = [
 fn play(workspace: &Workspace, what: &str) -> Result<()> {
     let arguments = [what, "--short"].map(OsString::from);
     // Built already, by the tests before; and overflows are seen.
-    conformance::play(workspace, Build::Checked, &arguments)
+    let run = || conformance::play(workspace, Build::Checked, &arguments);
+    run().or_else(|error| {
+        say(format!("{error:#}\n-- once more, as a test that failed: conformance {what}"));
+        run()
+    })
 }
