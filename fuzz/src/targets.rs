@@ -20,7 +20,7 @@ mod transcript;
 mod tuning;
 mod users_file;
 
-/// What one decoder is asked with.
+/// A decoder, and the function that gives it an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Its file, its folder in the corpus, and what `cargo xtask fuzz --target` takes.

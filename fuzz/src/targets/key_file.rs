@@ -1,4 +1,4 @@
-//! Any text in place of a file with an RSA key.
+//! A file with an RSA key that holds any text.
 
 use crate::memory;
 use authentication::{PrivateKey, PublicKey};

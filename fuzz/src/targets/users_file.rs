@@ -1,4 +1,4 @@
-//! Any text in place of a file of users.
+//! A file of users that holds any text.
 
 use crate::memory;
 use authentication::Users;

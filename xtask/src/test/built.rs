@@ -55,7 +55,7 @@ pub(super) fn build(workspace: &Workspace) -> Result<Vec<TestProgram>> {
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
     Program(TestProgram),
-    /// As the compiler shows it; an error of it, too.
+    /// A warning or an error, as the compiler shows it.
     Warning(String),
     Other,
 }

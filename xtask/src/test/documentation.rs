@@ -1,7 +1,7 @@
 //! Documentation of libraries, and the examples in it, from what the tests compiled.
 //!
 //! `cargo doc` would compile all crates once more, for their types alone. `cargo test --doc` starts rustdoc with
-//! the crates that are there; a script in place of rustdoc first writes the documentation.
+//! the crates that are there. A script instead of rustdoc writes the documentation first.
 
 use std::fs;
 

@@ -196,7 +196,7 @@ fn request_with(token: &str) -> Value {
     request
 }
 
-/// What that user's client made so long ago.
+/// A token of alice, made by a client at a time that lies `age` back.
 fn token(age: Duration) -> String {
     let key = fs::read_to_string(fixture("test-only-public.pem")).expect("a key");
     let key = PublicKey::from_pem(&key).expect("a key");

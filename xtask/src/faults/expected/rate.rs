@@ -25,7 +25,7 @@ pub(crate) struct Rates {
     mbps: Option<f64>,
     /// Of the bounds at most, as a share of the lower one.
     width: Option<f64>,
-    /// The loss ratio of the goal whose bounds these are; none: of each goal.
+    /// The loss ratio of the goal whose bounds these are. `None`: the bounds of each goal.
     loss: Option<f64>,
     /// Mbit/s of payload between which the lower bound is, and the upper one.
     lower: Option<[f64; 2]>,
