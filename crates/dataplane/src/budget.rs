@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::time::Duration;
 
 use linux::event::EventFd;
 use portable_atomic::AtomicU64;
@@ -28,22 +29,38 @@ impl Budget {
     /// [`Self::begin`] on, at the end of the omitted start of the test. Before that it is
     /// unlimited.
     pub const fn deferred(units: u64) -> Self {
-        Self { units, limit: AtomicU64::new(u64::MAX), taken: AtomicU64::new(0) }
+        Self { units, limit: AtomicU64::new(UNLIMITED), taken: AtomicU64::new(0) }
+    }
+
+    /// Hands out nothing until [`Self::begin`]: while the omitted units are counted, senders could
+    /// send more than the whole budget.
+    pub fn hold(&self) {
+        self.limit.store(HELD, Relaxed);
     }
 
     /// Begins to count a [deferred](Self::deferred) budget: its units follow the first `omitted`.
     pub fn begin(&self, omitted: u64) {
-        self.limit.store(omitted.saturating_add(self.units), Relaxed);
+        self.limit.store(omitted.saturating_add(self.units).min(HELD - 1), Relaxed);
     }
 
     /// Takes up to `wanted` units (bytes or datagrams) and returns how many it took; 0: none is
-    /// left.
-    pub fn take(&self, wanted: u64) -> u64 {
+    /// left. `None`: the budget is on [hold](Self::hold), and the stream asks again.
+    pub fn take(&self, wanted: u64) -> Option<u64> {
+        if self.limit.load(Relaxed) == HELD {
+            return None;
+        }
         // A stream that gets 0 ends, so that the sum stays far from wrapping.
         let before = self.taken.fetch_add(wanted, Relaxed);
-        self.limit.load(Relaxed).saturating_sub(before).min(wanted)
+        Some(self.limit.load(Relaxed).saturating_sub(before).min(wanted))
     }
 }
+
+/// Time after which a stream asks a budget on hold again.
+pub(crate) const HOLD_RETRY: Duration = Duration::from_micros(50);
+/// A limit that no test reaches.
+const UNLIMITED: u64 = u64::MAX - 1;
+/// In place of a limit: nothing is handed out.
+const HELD: u64 = u64::MAX;
 
 /// The number of bytes that all receivers of one direction of a test are to receive. Its descriptor
 /// becomes readable when they have arrived (eventfd(2)).
@@ -113,15 +130,15 @@ mod tests {
     #[test]
     fn no_more_is_handed_out_than_there_is() {
         let budget = Budget::new(10);
-        assert_eq!((budget.take(7), budget.take(7), budget.take(7)), (7, 3, 0));
+        assert_eq!([7, 7, 7].map(|wanted| budget.take(wanted)), [Some(7), Some(3), Some(0)]);
     }
 
     #[test]
     fn a_deferred_budget_counts_from_its_begin() {
         let budget = Budget::deferred(10);
-        assert_eq!(budget.take(100), 100);
+        assert_eq!(budget.take(100), Some(100));
         budget.begin(100);
-        assert_eq!((budget.take(7), budget.take(7)), (7, 3));
+        assert_eq!([7, 7].map(|wanted| budget.take(wanted)), [Some(7), Some(3)]);
         let goal = Goal::deferred(10).expect("eventfd");
         goal.credit(100);
         goal.begin(100);
@@ -131,11 +148,21 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_handed_out_while_the_omitted_units_are_counted() {
+        let budget = Budget::deferred(10);
+        assert_eq!(budget.take(100), Some(100));
+        budget.hold();
+        assert_eq!([7, 7].map(|wanted| budget.take(wanted)), [None, None]);
+        budget.begin(100);
+        assert_eq!([7, 7].map(|wanted| budget.take(wanted)), [Some(7), Some(3)]);
+    }
+
+    #[test]
     fn what_moved_since_the_omitted_was_counted_is_part_of_the_amount() {
         let budget = Budget::deferred(10);
-        assert_eq!(budget.take(103), 103);
+        assert_eq!(budget.take(103), Some(103));
         budget.begin(100);
-        assert_eq!((budget.take(7), budget.take(7)), (7, 0));
+        assert_eq!([7, 7].map(|wanted| budget.take(wanted)), [Some(7), Some(0)]);
         let goal = Goal::deferred(10).expect("eventfd");
         goal.credit(110);
         goal.begin(100);

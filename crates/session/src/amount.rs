@@ -48,7 +48,12 @@ impl Amount {
         Ok(Self { budget: Some(Arc::new(budget)), goal: goal.transpose()?.map(Arc::new) })
     }
 
-    /// The omitted start has ended: the amount follows the units that had been sent and the bytes
+    /// The omitted start is over: no stream begins to send until [`Self::begin`].
+    pub(crate) fn hold(&self) {
+        self.budget.iter().for_each(|budget| budget.hold());
+    }
+
+    /// The omitted start was counted: the amount follows the units that had been sent and the bytes
     /// that had been received then.
     pub(crate) fn begin(&self, sent: u64, received: u64) {
         self.budget.iter().for_each(|budget| budget.begin(sent));
@@ -76,7 +81,7 @@ mod tests {
         let budget = amount.budget.expect("an amount was asked");
         let mut units = 0;
         while units < 100_000 {
-            let taken = budget.take(1);
+            let taken = budget.take(1).expect("not on hold");
             if taken == 0 {
                 break;
             }

@@ -50,6 +50,8 @@ pub(crate) struct Trial {
     base: usize,
     /// The delay variation of the omitted start; none: nothing was omitted yet.
     omitted: Option<VariationReading>,
+    /// What is left is too little for one more interval.
+    in_last_interval: bool,
     stopped: Option<Timestamp>,
     finished: bool,
     cpu: CpuClock,
@@ -96,6 +98,7 @@ impl Trial {
             samples: Vec::new(),
             base: 0,
             omitted: None,
+            in_last_interval: false,
             stopped: None,
             finished: false,
             cpu: CpuClock::default(),
@@ -150,10 +153,15 @@ impl Trial {
             return omit_ends;
         }
         let regular = self.samples.last()?.at.after(self.spec.plan.interval.max(self.pause()));
-        let next = omit_ends.map_or(regular, |omit_ends| regular.min(omit_ends));
-        // A last sliver joins the interval before it.
+        let regular =
+            Some(regular).filter(|next| !self.in_last_interval && !self.leaves_a_sliver(*next));
+        omit_ends.into_iter().chain(regular).min()
+    }
+
+    /// Whether an interval that ends `at` leaves too little for one more: that joins it.
+    fn leaves_a_sliver(&self, at: Timestamp) -> bool {
         let sliver = self.spec.plan.interval / 20;
-        self.time_is_up_at().is_none_or(|end| next.after(sliver) < end).then_some(next)
+        self.time_is_up_at().is_some_and(|end| at.after(sliver) >= end)
     }
 
     /// Takes a sample if it is due; whether it did.
@@ -161,15 +169,22 @@ impl Trial {
         if self.next_tick().is_none_or(|next| now < next) {
             return false;
         }
-        let was_omitting = self.is_omitting();
+        let omit_is_over = self.is_omitting() && self.omit_ends().is_some_and(|end| now >= end);
+        self.in_last_interval = self.leaves_a_sliver(now);
+        if self.in_last_interval && !omit_is_over {
+            return false;
+        }
+        if omit_is_over {
+            self.amount.hold();
+        }
         self.keep(sample(&self.pool, &self.opened, now));
-        if was_omitting && self.omit_ends().is_some_and(|end| now >= end) {
+        if omit_is_over {
             self.base = self.samples.len() - 1;
+            let (sent, received) = self.omitted_amounts();
+            self.amount.begin(sent, received);
             if let Some(sampler) = &self.sampler {
                 sampler.look();
             }
-            let (sent, received) = self.omitted_amounts();
-            self.amount.begin(sent, received);
             self.factory.begin();
             self.omitted = Some(VariationReading::take(self.pool.variation()));
         }

@@ -160,7 +160,8 @@ fn with_bidir_both_send() {
 #[test]
 fn intervals_are_as_long_as_asked() {
     let count = |json: &Value| json["intervals"].as_array().map_or(0, Vec::len);
-    // A busy machine joins two; none is shorter by plan.
+    // A busy machine joins two; none is shorter by plan. How many there are if each is on time is
+    // told by crate session, whose clock is an argument.
     let many = count(&report("-t 1 -i 0.2 -b 10M"));
     assert!((2..=5).contains(&many), "{many} of a fifth");
     let few = count(&report("-t 2 -b 10M"));

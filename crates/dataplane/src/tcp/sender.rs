@@ -9,7 +9,7 @@ use std::sync::Arc;
 use linux::epoll::Interest;
 use measurement::{Engine, StreamCounters, Timestamp};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, HOLD_RETRY};
 use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::scratch::Scratch;
@@ -116,9 +116,9 @@ impl<S: Source> Sender<S> {
         self
     }
 
-    /// Begins a block and returns its bytes; 0: the budget is spent.
-    fn begin_block(&self) -> u64 {
-        self.bytes.as_ref().map_or(self.block, |budget| budget.take(self.block))
+    /// Begins a block and returns its bytes; 0: the budget is spent. `None`: it is on hold.
+    fn begin_block(&self) -> Option<u64> {
+        self.bytes.as_ref().map_or(Some(self.block), |budget| budget.take(self.block))
     }
 
     fn account(&mut self, written: u64, now: Timestamp) {
@@ -163,15 +163,18 @@ impl<S: Source> Stream for Sender<S> {
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         if self.rest == 0 {
-            if let Some(pacer) = &mut self.pacer {
-                match pacer.step(now, 1, &scratch.statistics.pacing) {
-                    Ok(_) => pacer.sent(1),
-                    Err(wait) => return wait.into(),
-                }
+            if let Some(pacer) = &mut self.pacer
+                && let Err(wait) = pacer.step(now, 1, &scratch.statistics.pacing)
+            {
+                return wait.into();
             }
-            self.rest = self.begin_block();
-            if self.rest == 0 {
-                return self.finish(None);
+            match self.begin_block() {
+                Some(0) => return self.finish(None),
+                Some(bytes) => self.rest = bytes,
+                None => return Step::Until(now.after(HOLD_RETRY)),
+            }
+            if let Some(pacer) = &mut self.pacer {
+                pacer.sent(1);
             }
         }
         // Little at first, so that all streams of a test begin at about the same time.

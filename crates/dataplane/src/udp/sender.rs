@@ -12,7 +12,7 @@ use linux::udp::SendBatch;
 use measurement::{Engine, StreamCounters, Timestamp};
 
 use crate::SequenceWidth;
-use crate::budget::Budget;
+use crate::budget::{Budget, HOLD_RETRY};
 use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::scratch::Scratch;
@@ -122,8 +122,11 @@ impl<O: SendMethod> Sender<O> {
         }
         let Some(budget) = &self.datagrams else { return Ok(most) };
         if self.held < most {
-            let granted = budget.take((most - self.held) as u64);
-            self.held += usize::try_from(granted).unwrap_or(0);
+            match budget.take((most - self.held) as u64) {
+                Some(granted) => self.held += usize::try_from(granted).unwrap_or(0),
+                None if self.held == 0 => return Err(Step::Until(now.after(HOLD_RETRY))),
+                None => (),
+            }
         }
         Ok(self.held.min(most))
     }

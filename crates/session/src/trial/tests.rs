@@ -106,6 +106,45 @@ fn samples_are_due_at_intervals_and_the_last_sliver_joins_the_one_before() {
     assert_eq!(trial.next_tick(), None, "the end comes first");
 }
 
+/// How many intervals a test of `seconds` has whose clock wakes it at each, `late` after its time.
+fn intervals(seconds: u64, interval: Duration, late: Duration) -> usize {
+    let mut draft = three_seconds(Direction::Receive);
+    draft.end = End::Time(Duration::from_secs(seconds));
+    (draft.omit, draft.interval) = (Duration::ZERO, interval);
+    let Bench { mut trial, clock, .. } = running(draft);
+    while let Some(next) = trial.next_tick() {
+        clock.advance(next.since(clock.now()) + late);
+        if !trial.tick(clock.now()) {
+            break;
+        }
+    }
+    let end = trial.time_is_up_at().expect("a time");
+    clock.advance(end.since(clock.now()));
+    trial.finish(None, &clock);
+    trial.close().samples.len() - 1
+}
+
+#[test]
+fn intervals_are_as_long_as_asked_and_one_that_is_late_takes_the_time_of_the_next() {
+    let [fifth, second] = [200, 1_000].map(Duration::from_millis);
+    assert_eq!(intervals(1, fifth, Duration::ZERO), 5);
+    assert_eq!(intervals(2, second, Duration::ZERO), 2);
+    assert_eq!(intervals(2, Duration::ZERO, Duration::ZERO), 1);
+    assert_eq!(intervals(1, fifth, fifth), 3, "two of two fifths, and the last");
+    assert_eq!(intervals(2, second, Duration::from_millis(960)), 1, "a sliver is none");
+}
+
+#[test]
+fn the_omitted_start_ends_however_little_follows_it() {
+    let mut draft = three_seconds(Direction::Receive);
+    draft.end = End::Time(Duration::from_millis(40));
+    let Bench { mut trial, began, .. } = running(draft);
+    assert_eq!(trial.next_tick(), Some(began.after(Duration::from_secs(1))));
+    assert!(trial.tick(began.after(Duration::from_millis(1_001))));
+    assert_eq!((trial.course().base, trial.next_tick()), (1, None));
+    assert_eq!(trial.close().samples.len(), 2);
+}
+
 #[test]
 fn nothing_is_due_after_the_stop() {
     let mut bench = running(three_seconds(Direction::Receive));
