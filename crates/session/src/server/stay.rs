@@ -29,6 +29,8 @@ impl Yielding {
 pub(crate) struct Stay {
     /// Until when it counts as busy, whatever it does.
     busy_until: AtomicU64,
+    /// It keeps its place however little it moves.
+    may_idle: AtomicBool,
     /// When it has had its time; zero: never.
     ends: AtomicU64,
     /// It has moved as much as it must.
@@ -50,6 +52,7 @@ impl Stay {
     /// It has a place from `now` on.
     pub(crate) fn begin(&self, now: Timestamp, yielding: &Yielding) {
         self.be_busy_until(now.after(GRACE));
+        self.may_idle.store(yielding.below.bits_per_second() == 0, Relaxed);
         let ends = yielding.after.map_or(0, |after| now.after(after).nanos());
         self.ends.store(ends, Relaxed);
     }
@@ -75,7 +78,7 @@ impl Stay {
     /// Why it makes room for whoever needs it; none: it does not.
     pub(crate) fn weakness(&self, now: Timestamp) -> Option<Displacement> {
         let ends = self.ends.load(Relaxed);
-        if now.nanos() >= self.busy_until.load(Relaxed) {
+        if !self.may_idle.load(Relaxed) && now.nanos() >= self.busy_until.load(Relaxed) {
             Some(Displacement::Idle)
         } else {
             (ends > 0 && now.nanos() >= ends).then_some(Displacement::Overtime)
@@ -121,6 +124,10 @@ mod tests {
         assert_eq!(stay.weakness(at(1)), None);
         assert_eq!(stay.weakness(at(2)), Some(Displacement::Idle));
         stay.be_busy_until(at(700));
+        assert_eq!(stay.weakness(at(599)), None);
+        assert_eq!(stay.weakness(at(600)), Some(Displacement::Overtime));
+        let patient = Yielding { below: BitRate::from_bits_per_second(0), ..yielding };
+        stay.begin(at(0), &patient);
         assert_eq!(stay.weakness(at(599)), None);
         assert_eq!(stay.weakness(at(600)), Some(Displacement::Overtime));
         let endless = Yielding { after: None, ..yielding };
