@@ -40,8 +40,13 @@ pub fn dut_limit(
     tester: &Tester,
     wire: Option<BitRate>,
 ) -> DutLimit {
-    let causes =
-        [silent(trials), disturbed(tester), slow(goals, trials), deaf(goals, trials, tester)];
+    let causes = [
+        silent(trials),
+        disturbed(tester),
+        kept(goals, trials),
+        slow(goals, trials),
+        deaf(goals, trials, tester),
+    ];
     if let Some((who, why)) = causes.into_iter().flatten().next() {
         return DutLimit { who, why, stamp: Stamp::Invalid };
     }
@@ -95,6 +100,20 @@ fn disturbed(tester: &Tester) -> Cause {
             "{name} and others took {:.0} % of CPU {cpu}, on which the tester runs: keep it free, \
              or choose others with --cpus",
             share * 100.0
+        );
+        (Limiter::Tester, why)
+    })
+}
+
+/// Other work of the CPU kept the tester from the highest load: no load shows what the device does.
+fn kept(goals: &[GoalResult], trials: &[SearchTrial]) -> Cause {
+    let highest = trials.iter().max_by_key(|trial| (trial.intended, !trial.disturbed))?;
+    let is_open = goals.iter().all(|goal| goal.upper.is_none());
+    (is_open && highest.disturbed).then(|| {
+        let load = highest.intended;
+        let why = format!(
+            "other work of its CPU kept the tester from sending {load}: keep the CPU free, or \
+             choose others with --cpus"
         );
         (Limiter::Tester, why)
     })
@@ -224,6 +243,18 @@ mod tests {
 
     fn idle() -> Tester {
         Tester { span: Duration::from_secs(10), ..Tester::default() }
+    }
+
+    #[test]
+    fn a_load_that_other_work_of_the_cpu_kept_from_being_sent_tells_nothing_of_the_device() {
+        let kept = SearchTrial { disturbed: true, ..trial(1_000, 500, 0.0) };
+        let open = GoalResult { lower: None, throughput: None, ..goal(1_000, None) };
+        let of = |trials: &[SearchTrial]| {
+            let limit = dut_limit(std::slice::from_ref(&open), trials, &idle(), None);
+            (limit.who, limit.stamp)
+        };
+        assert_eq!(of(&[kept, kept]), (Limiter::Tester, Stamp::Invalid));
+        assert_eq!(of(&[kept, trial(1_000, 1_000, 0.0)]), (Limiter::None, Stamp::Valid));
     }
 
     #[test]

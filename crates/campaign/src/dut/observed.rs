@@ -8,8 +8,8 @@ use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::verdict::Work;
 use measurement::{
-    BitRate, Certainty, DatagramLedger, Direction, DirectionOutcome, Role, TestRecord, Throughput,
-    Transport,
+    BitRate, Certainty, DatagramLedger, Direction, DirectionOutcome, Judgement, Role, TestRecord,
+    Throughput, Transport,
 };
 use packets::PacketError;
 use session::SessionError;
@@ -102,11 +102,16 @@ fn request_plan() -> measurement::TestPlan {
     PlanDraft::new(Transport::Udp, Direction::Send).check().expect("a plan without options")
 }
 
-/// Findings on the device, and the cost of its filters, by the judged record.
+/// Findings on the device, and the cost of its filters, by the record.
 fn seen(name: String, mut record: TestRecord, bytes_per_frame: f64) -> DeviceSeen {
     crate::judge(&mut record);
-    let role = Role::Observed(name.clone());
     let judgement = record.judgement.unwrap_or_default();
+    DeviceSeen { notes: record.outcome.notes, ..of_device(name, &judgement, bytes_per_frame) }
+}
+
+/// What `judgement` has of the device.
+fn of_device(name: String, judgement: &Judgement, bytes_per_frame: f64) -> DeviceSeen {
+    let role = Role::Observed(name.clone());
     let verdict = judgement.verdict.iter();
     let findings = verdict.flat_map(|verdict| &verdict.findings);
     let of_device = findings.filter(|finding| {
@@ -121,7 +126,7 @@ fn seen(name: String, mut record: TestRecord, bytes_per_frame: f64) -> DeviceSee
         findings,
         filter_share: filters.map(|cost| cost.share),
         filter_nanos_per_frame: filters.and_then(|cost| cost.nanos_per_kib).map(per_frame),
-        notes: record.outcome.notes,
+        notes: Vec::new(),
     }
 }
 
@@ -130,3 +135,35 @@ const CONNECT: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(500);
 /// `nf_conntrack_udp_timeout` is 30 s (Documentation/networking/nf_conntrack-sysctl.rst).
 const EXPIRY: Duration = Duration::from_secs(40);
+
+#[cfg(test)]
+mod tests {
+    use measurement::profile::ProfileSource;
+    use measurement::verdict::{Attribution, Cost};
+
+    use super::*;
+
+    fn attribution(host: Role, share: f64) -> Attribution {
+        let cost = Cost { share, nanos_per_kib: Some(20_000.0) };
+        Attribution {
+            host,
+            source: ProfileSource::Sampled,
+            samples: 1_000,
+            labelled: 0.9,
+            work: [(Work::Filters, cost)].into(),
+            cpus: Vec::new(),
+            what_if: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_cost_of_filters_is_that_of_the_device_for_each_frame() {
+        let device = || Role::Observed("gateway".to_owned());
+        let attributions = vec![attribution(Role::Here, 0.1), attribution(device(), 0.4)];
+        let judgement = Judgement { attributions, ..Judgement::default() };
+        let seen = of_device("gateway".to_owned(), &judgement, 64.0);
+        assert_eq!((seen.filter_share, seen.filter_nanos_per_frame), (Some(0.4), Some(1_250.0)));
+        let seen = of_device("another".to_owned(), &judgement, 64.0);
+        assert_eq!((seen.filter_share, seen.filter_nanos_per_frame), (None, None));
+    }
+}
