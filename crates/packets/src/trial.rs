@@ -165,7 +165,7 @@ impl<'a> FrameTrial<'a> {
     /// arrived, or none came for a while.
     ///
     /// # Errors
-    /// [`PacketError::Trial`] if an interface is down or gone.
+    /// [`PacketError::Down`] if an interface is down, [`PacketError::Trial`] if it is gone.
     pub fn run(
         &mut self,
         plan: &TrialPlan,
@@ -177,7 +177,10 @@ impl<'a> FrameTrial<'a> {
         let before = self.receiver.as_ref().and_then(Receiver::counted).transpose();
         let failed = |port: &Port| {
             let interface = port.name.clone();
-            move |source| PacketError::Trial { interface, source }
+            move |source: io::Error| match source.kind() {
+                io::ErrorKind::NetworkDown => PacketError::Down(interface),
+                _ => PacketError::Trial { interface, source },
+            }
         };
         let before = before.map_err(failed(&setup.from))?.unwrap_or(0);
         let (outgoing, incoming) = (&mut self.sender, &mut self.receiver);
