@@ -169,11 +169,11 @@ fn compare(
     if case.is_udp() {
         ensure!(client.stdout.contains("Server Report"), "no report came: {}", complaint());
     }
-    let ratio = of_server / of_client;
+    let most = of_client.mul_add(case.tolerance, case.under_way);
     if is_miscounted {
         ensure!(of_server > 0.0, "the server has moved nothing");
-    } else if (ratio - 1.0).abs() > case.tolerance {
-        bail!("the client has moved {of_client:.0} KBytes, the server {of_server:.0}");
+    } else if (of_server - of_client).abs() > most {
+        bail!("the client has moved {of_client:.2} KBytes, the server {of_server:.2}");
     }
     if let Some(bytes) = case.kilobytes {
         let is_right = (of_client / bytes - 1.0).abs() < 0.01;
