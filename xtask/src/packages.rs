@@ -65,9 +65,11 @@ fn effective_user(status: &str) -> Option<u32> {
 pub(crate) type Needed = (&'static str, &'static str);
 
 /// What the tests run.
-pub(crate) const TESTS: [Needed; 8] = [
+pub(crate) const TESTS: [Needed; 10] = [
     ("gcc", "gcc"),
     ("iperf3", "iperf3"),
+    ("iperf", "iperf"),
+    ("nft", "nftables"),
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
     ("tcpdump", "tcpdump"),
