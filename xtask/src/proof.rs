@@ -15,7 +15,6 @@ mod mesh_coordinator;
 mod mesh_slurm;
 mod planted;
 mod races;
-mod rates;
 mod screens;
 mod store;
 mod tune;
@@ -92,7 +91,7 @@ enum What {
     /// Meshes under a Slurm of this machine: faults named, a node lost, a job requeued
     MeshSlurm,
     /// The rate of UDP without -b, and the knee of a sweep, are those of a shaper
-    Rates,
+    Rates(Cases),
     /// How much is to be read until the answer, for five kinds of users
     Screens,
     /// Each rule says what is wrong where it is, and nothing where nothing is
@@ -150,6 +149,7 @@ impl Proof {
             What::Forwarder(cases) => cases.run("forwarder", &under_test),
             What::Knee(cases) => cases.run("knee", &under_test),
             What::Ledger(cases) => cases.run("ledger", &under_test),
+            What::Rates(cases) => cases.run("rates", &under_test),
             What::Stamps(cases) => cases.run("stamps", &under_test),
             What::Attribution => verdict("attribution", &attribution::run(&under_test)?),
             What::Ab => ab::run(&under_test),
@@ -163,7 +163,6 @@ impl Proof {
                 verdict("mesh-coordinator", &mesh_coordinator::run(&under_test)?)
             }
             What::MeshSlurm => verdict("mesh-slurm", &mesh_slurm::run(&under_test)?),
-            What::Rates => verdict("rates", &rates::run(&under_test)?),
             What::Screens => verdict("screens", &screens::run(&under_test)?),
             What::Store => store::run(&under_test),
             What::Tune { only, times } => {

@@ -1,6 +1,8 @@
 //! What is expected of a scenario: each kind is judged by one function of what a run left.
 
+mod bend;
 mod headline;
+mod held;
 mod place;
 mod rate;
 mod stamp;
@@ -14,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::seen::Seen;
+use bend::Bend;
+use held::Held;
 use place::Places;
 pub(super) use place::Witness;
 use rate::{Near, Rates};
@@ -47,6 +51,10 @@ pub(crate) enum Expected {
     Place(Places),
     /// The bounds of a search.
     Rate(Rates),
+    /// The rate that UDP without `-b` finds.
+    Held(Held),
+    /// The knee of a sweep.
+    Bend(Bend),
 }
 
 /// Where a cause is.
@@ -93,6 +101,8 @@ impl Expected {
             Self::Stamp(stamps) => stamps.shown(),
             Self::Place(places) => places.shown(),
             Self::Rate(rates) => rates.shown(),
+            Self::Held(held) => held.shown(),
+            Self::Bend(bend) => bend.shown(),
         }
     }
 
@@ -103,6 +113,8 @@ impl Expected {
             Self::Stamp(stamps) => stamps.judge(seen),
             Self::Place(places) => places.judge(seen),
             Self::Rate(rates) => rates.judge(seen),
+            Self::Held(held) => held.judge(seen),
+            Self::Bend(bend) => bend.judge(seen),
         }
     }
 

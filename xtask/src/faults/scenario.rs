@@ -60,6 +60,8 @@ pub(crate) enum Command {
     #[default]
     Test,
     Search,
+    Sweep,
+    Diagnose,
 }
 
 impl Command {
@@ -67,6 +69,8 @@ impl Command {
         match self {
             Self::Test => "test",
             Self::Search => "search",
+            Self::Sweep => "sweep",
+            Self::Diagnose => "diagnose",
         }
     }
 }

@@ -9,9 +9,9 @@ use crate::hosts::records;
 
 /// Of one command.
 pub(super) struct Seen {
-    /// One for each row of a test; of a search the one that shows the limit.
+    /// One for each row; of a search the one that shows the limit.
     pub(super) records: Vec<TestRecord>,
-    /// None: it was a test.
+    /// None: it was no search.
     pub(super) search: Option<SearchRecord>,
     /// What the client ended with.
     pub(super) code: i32,
@@ -30,7 +30,13 @@ impl Seen {
     /// What a client printed; one that failed leaves a record as well.
     pub(super) fn of(command: Command, ended: &Ended, counted: Vec<Counted>) -> Result<Self> {
         let (records, search) = match command {
-            Command::Test => (records(ended)?, None),
+            Command::Test | Command::Sweep => (records(ended)?, None),
+            Command::Diagnose => {
+                let mut rows = records(ended)?;
+                // Those that answer a question of the verdict belong to the row before.
+                rows.retain(|row| row.question.is_none());
+                (rows, None)
+            }
             Command::Search => {
                 let search: SearchRecord =
                     serde_json::from_str(&ended.stdout).with_context(|| ended.complaint())?;

@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_file_has_a_scenario_for_each_of_its_values() {
-        for (folder, count) in [("ledger", 9), ("forwarder", 12), ("knee", 17)] {
+        for (folder, count) in [("ledger", 9), ("forwarder", 12), ("knee", 17), ("rates", 9)] {
             assert_eq!(all(folder).len(), count, "{folder}");
         }
         let shown = format!("{:?}", all("knee"));
