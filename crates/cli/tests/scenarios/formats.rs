@@ -122,7 +122,7 @@ fn what_is_no_file_is_written_into_and_stays_what_it_is() {
 #[test]
 fn repeated_rows_have_a_median_between_the_extremes() {
     let server = Server::start();
-    let set = json(&server, "--tcp -P 2 -t 100ms --repeat 3");
+    let set = json(&server, "--tcp -P 2 -b 20M -t 100ms --repeat 3");
     assert_is_valid(&set, &schema::record_set());
     assert_eq!(records(&set).count(), 6);
     let summaries = set["summaries"].as_array().expect("summaries");
@@ -134,7 +134,7 @@ fn repeated_rows_have_a_median_between_the_extremes() {
         assert!(0.0 < slowest && slowest <= median && median <= fastest, "{summary}");
         assert_eq!(summary["runs"], 3);
     }
-    let table = test(&server, "--tcp --send -t 100ms --repeat 2 --format details").stdout;
+    let table = test(&server, "--tcp --send -b 20M -t 100ms --repeat 2 --format details").stdout;
     assert!(table.contains("median") && table.contains("runs"), "{table}");
     assert!(table.contains("TCP send 1/2 ") && table.contains("TCP send 2/2 "), "{table}");
 }
@@ -202,7 +202,7 @@ fn colours_are_for_those_who_want_them() {
 #[test]
 fn intervals_are_shown_on_request() {
     let server = Server::start();
-    let finished = test(&server, "--tcp --send -O 1s -t 500ms -i 250ms --verbose");
+    let finished = test(&server, "--tcp --send -b 80M -O 1s -t 500ms -i 250ms --verbose");
     finished.assert_ran_to_its_end();
     assert!(finished.stderr.lines().all(|line| line.starts_with("TCP send  ")), "{finished:?}");
     let (workers, lines): (Vec<_>, Vec<_>) =
@@ -226,9 +226,9 @@ fn a_pipe_has_the_table_alone_and_with_an_interval_lines_that_begin_with_their_t
         let all = finished.stdout.lines().map(str::to_owned);
         all.filter(|line| line.contains("TCP send")).collect::<Vec<_>>()
     };
-    let rows = lines("--tcp --send -t 2500ms");
+    let rows = lines("--tcp --send -b 80M -t 2500ms");
     assert!(rows.iter().all(|line| !line.contains("sent")), "{rows:#?}");
-    let rows = lines("--tcp --send -t 1s -i 250ms");
+    let rows = lines("--tcp --send -b 80M -t 1s -i 250ms");
     let (of_intervals, others): (Vec<_>, Vec<_>) =
         rows.iter().partition(|line| line.contains("TCP send  sent "));
     assert!(of_intervals.len() >= 3, "{rows:#?}");
@@ -393,7 +393,7 @@ fn a_record_of_five_seconds_is_short() {
     let mut sizes = Vec::new();
     // What else the machine does meanwhile is in the profile: such a run gets another try.
     while sizes.iter().all(|size| *size > 60_000) && sizes.len() < 3 {
-        let finished = test(&server, "--tcp --send -t 5s --format json-compact");
+        let finished = test(&server, "--tcp --send -b 80M -t 5s --format json-compact");
         assert!(finished.ran_to_its_end(), "{finished:?}");
         assert!(finished.json()["hosts"][1]["series"]["at_nanos"].is_array(), "with evidence");
         sizes.push(finished.stdout.len());

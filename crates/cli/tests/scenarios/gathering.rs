@@ -86,7 +86,7 @@ fn a_firewall_that_says_nothing_does_not_hold_up_the_streams() {
     if !has_ports(&link.near, "10000 12099") || !wall(&link.far, "32768-60999") {
         return;
     }
-    let record = quickly_across(&link, "-P 2000 -t 1s");
+    let record = quickly_across(&link, "-P 2000 -b 100K -t 1s");
     assert_eq!(ports_of_streams(&record), BTreeSet::from([OWN]));
     assert_eq!(typed(&record).streams.len(), 2000);
     let notes = record["outcome"]["notes"].to_string();
@@ -101,7 +101,7 @@ fn the_ports_that_a_firewall_lets_through_share_the_streams() {
     if !near || !has_ports(&link.far, "40000 40003") || !wall(&link.far, "40001") {
         return;
     }
-    let record = quickly_across(&link, "-P 1000 -t 1s");
+    let record = quickly_across(&link, "-P 1000 -b 100K -t 1s");
     assert_eq!(ports_of_streams(&record), BTreeSet::from([OWN, 40_000, 40_002, 40_003]));
     assert_eq!(typed(&record).streams.len(), 1000);
     let notes = record["outcome"]["notes"].to_string();

@@ -83,18 +83,18 @@ fn tests_share_the_rate_of_the_server_and_of_their_prefix() {
     };
     let own = json(&server, "--tcp --send -t 300ms --bind 127.0.0.2");
     assert_eq!(asked(&own), 2_000_000, "half of its prefix: {own}");
-    let first = under_way(&server, "--tcp --send -t 4s --json");
+    let first = under_way(&server, "--tcp --send -t 60s --json");
     let second = json(&server, "--tcp --send -t 300ms --bind 127.0.0.3");
     assert_eq!(asked(&second), 8_000_000, "half of what the first leaves");
-    let first = first.finish();
-    first.assert_ran_to_its_end();
-    assert_eq!(asked(&first.json()), 16_000_000);
+    first.signal("INT");
+    assert_eq!(asked(&first.finish().json()), 16_000_000);
 }
 
 #[test]
 fn one_address_leaves_rate_to_others_however_many_tests_it_runs() {
     let server = Server::start_with("--bind 127.0.0.1 --max-total-rate 32M");
-    let greedy = [(); 4].map(|()| under_way(&server, "--tcp --send -t 8s --json --bind 127.0.0.2"));
+    let greedy =
+        [(); 4].map(|()| under_way(&server, "--tcp --send -t 60s --json --bind 127.0.0.2"));
     let other = json(&server, "--tcp --send -t 300ms --bind 127.0.0.3");
     let asked = &other["outcome"]["directions"][0]["asked_bits_per_second"];
     assert_eq!(asked, 4_500_000, "half of what the other address leaves");
@@ -109,7 +109,7 @@ fn a_server_lists_its_tests() {
     let idle = status("");
     idle.assert_success();
     idle.assert_prints(&[&format!("127.0.0.1:{port}: 0 tests")]);
-    let running = under_way(&server, "--tcp --receive -P 2 -t 8s --bind 127.0.0.4");
+    let running = under_way(&server, "--tcp --receive -P 2 -t 60s --bind 127.0.0.4");
     let listed = status("--json");
     listed.assert_success();
     let test = listed.json()["servers"][0]["tests"][0].take();
@@ -121,7 +121,7 @@ fn a_server_lists_its_tests() {
     );
     let number = |key: &str| test[key].as_f64().unwrap_or_else(|| panic!("no {key}: {test}"));
     assert!((5e6..30e6).contains(&number("rate_bits_per_second")), "{test}");
-    assert!((1.0..8.0).contains(&number("seconds_left")), "{test}");
+    assert!((1.0..60.0).contains(&number("seconds_left")), "{test}");
     status("").assert_prints(&["TCP receive, 2 streams", "20.00 Mbit/s", "time left"]);
     drop(running);
 }

@@ -28,7 +28,7 @@ fn tcp_of_an_iperf2_client_is_received_to_the_byte() {
     let line = server.line_with("iperf2, TCP");
     assert!(line.contains("1 stream") && line.contains("4.000 MiB"), "{line}");
     assert!(line.ends_with(": done"), "{line}");
-    _ = iperf2(&server, "-t 1 -P 2");
+    _ = iperf2(&server, "-t 1 -P 2 -b 20M");
     let line = server.line_with("iperf2, TCP");
     assert!(line.contains("2 streams") && line.ends_with(": done"), "{line}");
     // The same port still serves others.

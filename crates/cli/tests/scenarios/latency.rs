@@ -183,7 +183,8 @@ fn an_interrupt_keeps_what_was_measured() {
     assert_eq!(record["outcome"]["ending"]["state"], "interrupted");
     assert!(record["outcome"]["round_trips"]["count"].as_u64() > Some(10));
     let running = start("load");
-    std::thread::sleep(Duration::from_secs(2));
+    // After the time in which nothing else moved.
+    server.line_with(", TCP send");
     running.signal("INT");
     let finished = running.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");

@@ -41,6 +41,8 @@ impl Hosts {
             let server = hosts.sshd(host);
             hosts.servers.push(Some(server));
         }
+        let listen = || (1..=HOSTS).all(|host| hosts.has_sshd(host)).then_some(());
+        until("sshd on each host", listen);
         Some(hosts)
     }
 
@@ -95,6 +97,13 @@ impl Hosts {
         command.args(["netns", "exec", &self.fabric.name(host), "/usr/sbin/sshd", "-D", "-q"]);
         command.arg("-f").arg(self.fabric.file(&format!("sshd_config-{host}")));
         Running::start(command)
+    }
+
+    /// Whether a socket listens at port 22 (`0016`, state `0A` of proc(5)).
+    fn has_sshd(&self, host: u32) -> bool {
+        let mut grep = Command::new("ip");
+        grep.args(["netns", "exec", &self.fabric.name(host), "grep", "-q", ":0016 .* 0A "]);
+        grep.arg("/proc/net/tcp").status().is_ok_and(|status| status.success())
     }
 
     fn mesh(&self, options: &str) -> Finished {

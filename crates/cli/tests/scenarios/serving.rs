@@ -17,7 +17,7 @@ fn tests_follow_each_other_without_a_pause() {
     for _ in 0..2 {
         for transport in ["--tcp", "--udp"] {
             for direction in ["--send", "--receive", "--bidir"] {
-                test(&server, &format!("{transport} {direction} -t 50ms")).assert_success();
+                test(&server, &format!("{transport} {direction} -b 20M -t 50ms")).assert_success();
             }
         }
     }

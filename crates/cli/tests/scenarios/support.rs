@@ -7,8 +7,9 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use lab::{Host, Link};
+use lab::{Access, Host, Impairment, Link, LinkSpec, Rate, Relayed};
 use measurement::server_status::{ServedState, ServedTest};
 use measurement::{BitRate, TestRecord};
 use serde_json::Value;
@@ -38,6 +39,21 @@ pub(crate) fn under_way(server: &Server, options: &str) -> Running {
     let running = Running::start(client(server, options));
     server.await_test();
     running
+}
+
+/// Two hosts with 20 ms of round-trip time and 400 Mbit/s between them: what limits there is told on a
+/// busy machine, too. None where no relay can be made.
+pub(crate) fn far_apart() -> Option<Relayed> {
+    if let Access::Forbidden { reason } = lab::prepare() {
+        return skip(&format!("no link can be made: {reason}"));
+    }
+    let rate = Rate::from_bits_per_second(400_000_000);
+    let (delay, queue_limit) = (Duration::from_millis(10), Duration::from_millis(20));
+    let way = Impairment { delay, queue_limit, rate, ..Impairment::default() };
+    match Relayed::create(&LinkSpec::default(), way, way, 1) {
+        Ok(relayed) => Some(relayed),
+        Err(error) => skip(&format!("no relay can be made: {error}")),
+    }
 }
 
 /// Runs `linerate` with a command from the near end of a link, against a server at the far end.

@@ -61,7 +61,8 @@ fn asked_and_delivered(line: &str) -> (BitRate, BitRate) {
 #[test]
 fn csv_has_a_line_for_each_point_of_two_axes() {
     let server = Server::start();
-    let options = "--over streams=1,2 --over direction -t 200ms --format csv -q --no-evidence";
+    let options =
+        "--over streams=1,2 --over direction -b 20M -t 200ms --format csv -q --no-evidence";
     let finished = run(client_of(&server, "sweep", options));
     finished.assert_success();
     let mut lines = finished.stdout.lines();
@@ -96,7 +97,7 @@ fn every_axis_is_set_on_the_streams() {
         ("direction=send,receive", "/plan/direction", ["send", "receive"]),
         ("placement=any,0", "/tags/cpus", ["any", "0"]),
     ] {
-        let rate = if over.starts_with("size") { "-b 10M" } else { "" };
+        let rate = if over.starts_with("rate") { "" } else { "-b 10M" };
         let options = format!("--over {over} {rate} -t 100ms -q --json --no-evidence");
         let finished = run(client_of(&server, "sweep", &options));
         if finished.stderr.contains("the kernel grants no huge pages") {
@@ -118,8 +119,10 @@ fn a_kill_loses_nothing_and_nothing_is_measured_twice() {
     let server = Server::start();
     let directory = Directory::new("sweep-kill");
     let file = directory.file("sweep.jsonl");
-    let options =
-        format!("--over streams=1..8 -t 500ms --no-evidence -o {}", file.to_str().expect("a path"));
+    let options = format!(
+        "--over streams=1..64 -b 1M -t 500ms --no-evidence -o {}",
+        file.to_str().expect("a path")
+    );
     let running = Running::start(client_of(&server, "sweep", &options));
     eventually("two points", || lines(&file).len() >= 2);
     running.signal("KILL");
@@ -127,7 +130,7 @@ fn a_kill_loses_nothing_and_nothing_is_measured_twice() {
     assert_eq!(killed.code, None, "{killed:?}");
     let before = lines(&file);
     let count = before.len();
-    assert!((2..4).contains(&count), "{count} points");
+    assert!((2..7).contains(&count), "{count} points");
     // As if the kill had come while a line was written.
     let mut bytes = fs::read(&file).expect("a file");
     bytes.extend_from_slice(br#"{"event":"row","row":9,"record":{"schema":"#);
@@ -136,18 +139,19 @@ fn a_kill_loses_nothing_and_nothing_is_measured_twice() {
         .assert_refusal(2, &["exists: add --resume to go on with it"]);
     let resumed = run(client_of(&server, "sweep", &format!("{options} --resume")));
     resumed.assert_ran_to_its_end();
-    let told = format!("{} over streams, about ", points(4 - count));
+    let told = format!("{} over streams, about ", points(7 - count));
     assert!(resumed.stderr.contains(&told), "{resumed:?}");
-    assert!(resumed.stderr.contains(&format!(", {count} of 4 are in the file")), "{resumed:?}");
+    assert!(resumed.stderr.contains(&format!(", {count} of 7 are in the file")), "{resumed:?}");
     let after = lines(&file);
     assert_eq!(after[..count], before[..], "what was there is kept");
-    assert_eq!(streams(&after), ["1", "2", "4", "8"].map(str::to_owned).into());
-    assert_eq!(after.len(), 4);
+    let points = ["1", "2", "4", "8", "16", "32", "64"];
+    assert_eq!(streams(&after), points.map(str::to_owned).into());
+    assert_eq!(after.len(), 7);
     // All of it is drawn.
-    assert_eq!(resumed.stdout.lines().filter(|line| line.contains("bit/s ")).count(), 4);
+    assert_eq!(resumed.stdout.lines().filter(|line| line.contains("bit/s ")).count(), 7);
     let again = run(client_of(&server, "sweep", &format!("{options} --resume -q --format csv")));
     again.assert_ran_to_its_end();
-    assert_eq!(again.stdout.lines().count(), 5, "{again:?}");
+    assert_eq!(again.stdout.lines().count(), 8, "{again:?}");
     assert_eq!(lines(&file), after, "nothing is measured again");
     let explained = run(linerate(&format!("explain {}", file.display())));
     assert_eq!(explained.code, Some(0), "{explained:?}");
@@ -195,7 +199,7 @@ fn a_full_disk_keeps_the_points_before() {
         return skip::<()>("no namespace with a disk of its own").unwrap_or_default();
     }
     let server = Server::start();
-    let points = "--over streams=1..32/32 -t 50ms --no-evidence -q --format csv";
+    let points = "--over streams=1..32/32 -b 2M -t 50ms --no-evidence -q --format csv";
     let sweep = server.arguments("sweep", points);
     let play =
         format!("\"$2\" {sweep} -o \"$1\"/disk/file; echo \"exit $?\"; cp \"$1\"/disk/file \"$1\"");
@@ -225,7 +229,7 @@ fn ctrl_c_keeps_what_is_done_and_draws_it() {
     let directory = Directory::new("sweep-interrupt");
     let file = directory.file("sweep.jsonl");
     let options = format!(
-        "--over streams=1..64 -t 700ms --no-evidence -o {}",
+        "--over streams=1..64 -b 1M -t 700ms --no-evidence -o {}",
         file.to_str().expect("a path")
     );
     let running = Running::start(client_of(&server, "sweep", &options));
@@ -234,10 +238,10 @@ fn ctrl_c_keeps_what_is_done_and_draws_it() {
     let finished = running.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");
     let count = lines(&file).len();
-    assert!((2..6).contains(&count), "{count}");
+    assert!((2..7).contains(&count), "{count}");
     let rows = finished.stdout.lines().filter(|line| line.contains("bit/s ")).count();
     assert_eq!(rows, count, "{finished:?}");
-    finished.assert_prints(&["delivered, Gbit/s", "streams"]);
+    finished.assert_prints(&["delivered, Mbit/s", "streams"]);
     let told = format!("linerate: ended early, {} not run", points(7 - count));
     assert!(finished.stderr.contains(&told), "{told}: {finished:?}");
     let end = format!("linerate: interrupted after {}\n", points(count));

@@ -13,8 +13,8 @@ use measurement::remedy::Setting;
 use session::tuning::{Answer, ClientSide, Request, SharedKey};
 
 use crate::support::{
-    Directory, Finished, Running, Server, child, eventually, linerate, linerate_on, link, list,
-    run, shell, skip,
+    Directory, Finished, Running, Server, child, eventually, far_apart, linerate, linerate_on,
+    link, list, run, shell, skip,
 };
 
 /// A link with a server at its far end that allows tuning.
@@ -283,18 +283,21 @@ fn whoever_is_killed_at_any_instant_all_is_restored_within_5_seconds() {
 
 #[test]
 fn a_client_that_is_killed_or_stopped_leaves_nothing_changed() {
-    let Some(bed) = Bed::new("other-client", "--allow-tune") else { return };
-    if !shell(bed.far(), "ethtool -K far0 tso off gso off >/dev/null") {
+    let Some(path) = far_apart() else { return };
+    if !shell(&path.far, UNSCALED) {
         return;
     }
-    let features = || words(bed.far(), "ethtool -k far0");
-    let before = features();
+    let state = Directory::new("other-client");
+    write_key(&state);
+    let _server = Server::start_on(&path.far, &options(&state, "--allow-tune"));
+    let scales = || words(&path.far, SCALED) == "1";
     for (signal, within) in [("KILL", 5), ("STOP", 6)] {
-        let running = Running::start(bed.command("--yes -R -t 2s --pairs 12"));
-        eventually("change", || features() != before);
+        let options = "--yes -C cubic -t 500ms --pairs 60";
+        let running = Running::start(tune(&path.near, &path.far, &state, options));
+        eventually("change", scales);
         running.signal(signal);
         let since = Instant::now();
-        eventually("undone change", || features() == before);
+        eventually("undone change", || !scales());
         assert!(since.elapsed() < Duration::from_secs(within), "{signal} {:?}", since.elapsed());
     }
 }
@@ -353,19 +356,23 @@ fn a_change_that_cuts_the_link_is_back_within_5_seconds() {
 
 #[test]
 fn the_remedy_of_the_server_is_found_made_and_kept_there() {
-    let Some(bed) = Bed::new("other-tune", "--allow-tune") else { return };
-    if !shell(bed.far(), "ethtool -K far0 tso off gso off >/dev/null") {
+    let Some(path) = far_apart() else { return };
+    if !shell(&path.far, UNSCALED) {
         return;
     }
-    let finished = bed.tune("--yes -R -t 1s --pairs 12 --json");
-    finished.assert_success();
+    let state = Directory::new("other-tune");
+    write_key(&state);
+    let _server = Server::start_on(&path.far, &options(&state, "--allow-tune"));
+    let options = "--yes -C cubic -t 500ms --pairs 6 --json";
+    let finished = Running::start(tune(&path.near, &path.far, &state, options)).finish_within(LONG);
+    finished.assert_ran_to_its_end();
     let record = finished.json();
     let kept = list(&record["kept"]);
-    let is_so = |one: &&serde_json::Value| one["command"] == "ethtool -K far0 tso on";
-    let tso = kept.iter().find(is_so).unwrap_or_else(|| panic!("{record:#}"));
-    assert_eq!((&tso["host"], &tso["effective"]), (&"peer".into(), &"on".into()));
-    let segmentation = words(bed.far(), "ethtool -k far0 | grep '^tcp-seg'");
-    assert_eq!(segmentation, "tcp-segmentation-offload: on");
+    let is_so =
+        |one: &&serde_json::Value| one["command"] == "sysctl -w net.ipv4.tcp_window_scaling=1";
+    let scaling = kept.iter().find(is_so).unwrap_or_else(|| panic!("{record:#}"));
+    assert_eq!((&scaling["host"], &scaling["effective"]), (&"peer".into(), &"1".into()));
+    assert_eq!(words(&path.far, SCALED), "1");
 }
 
 #[test]
@@ -452,17 +459,25 @@ impl Bed {
     }
 
     fn command(&self, options: &str) -> Command {
-        let (key, state) = (self.state.file("key"), self.state.file("journal"));
-        let line = format!(
-            "tune {} -q --tune-key {} --state {} {options}",
-            self.far().ipv4(),
-            key.display(),
-            state.display()
-        );
-        linerate_on(&self.link.near, &line)
+        tune(&self.link.near, &self.link.far, &self.state, options)
     }
 }
 
+/// A tuning of `far` by `near`, which has the key.
+fn tune(near: &Host, far: &Host, state: &Directory, options: &str) -> Command {
+    let (key, state) = (state.file("key"), state.file("journal"));
+    let line = format!(
+        "tune {} -q --tune-key {} --state {} {options}",
+        far.ipv4(),
+        key.display(),
+        state.display()
+    );
+    linerate_on(near, &line)
+}
+
+/// A receiver that does not scale windows.
+const UNSCALED: &str = "sysctl -qw net.ipv4.tcp_window_scaling=0";
+const SCALED: &str = "sysctl -n net.ipv4.tcp_window_scaling";
 const KEY: &str = "c2VjcmV0IGtleSBvZiB0aGUgdGVzdHMsIDMyIGI=\n";
 const QUEUE: &str = "ip link show far0 | grep -o 'qlen [0-9]*'";
 const LONGER: &str = "ip link set dev far0 txqueuelen 777";

@@ -111,7 +111,7 @@ fn who_is_not_root_becomes_nobody_else() {
 
 /// What /proc tells of each thread while a test runs, whose workers are among them.
 fn threads_during_a_test(server: &Server) -> Vec<BTreeMap<String, String>> {
-    let running = under_way(server, "--tcp --send -P 2 -t 2s");
+    let running = under_way(server, "--tcp --send -P 2 -b 20M -t 60s");
     let threads = fs::read_dir(format!("/proc/{}/task", server.running.id())).expect("threads");
     let threads: Vec<_> = threads
         .map(|thread| fs::read_to_string(thread.expect("a thread").path().join("status")))
@@ -121,7 +121,8 @@ fn threads_during_a_test(server: &Server) -> Vec<BTreeMap<String, String>> {
         .collect();
     let names: Vec<_> = threads.iter().map(|thread| thread["Name"].as_str()).collect();
     assert!(names.contains(&"linerate") && names.len() >= 3, "{names:?}");
-    running.finish().assert_success();
+    running.signal("INT");
+    assert_eq!(running.finish().code, Some(130));
     threads
 }
 
