@@ -28,12 +28,21 @@ impl Conformance {
 /// Runs crate conformance against the binary that `build` gives, unless the arguments name
 /// another.
 pub(crate) fn play(workspace: &Workspace, build: Build, arguments: &[OsString]) -> Result<()> {
+    command::run(&mut command(workspace, build, arguments)?)
+}
+
+/// The command that [`play`] runs.
+pub(crate) fn command(
+    workspace: &Workspace,
+    build: Build,
+    arguments: &[OsString],
+) -> Result<Command> {
     let mut run = Command::new(workspace.program(build, "conformance")?);
     run.current_dir(&workspace.root).args(arguments);
     if wants_binary(arguments) {
         run.arg("--linerate").arg(workspace.build(build)?);
     }
-    command::run(&mut run)
+    Ok(run)
 }
 
 /// Whether the arguments are a sub-command that plays, and leave open against what.

@@ -17,6 +17,8 @@ mod built;
 mod documentation;
 mod suite;
 
+use suite::Job;
+
 /// Runs what a change must pass: rules, lints, tests, documentation, short conformance and fuzzing
 #[derive(Debug, Args)]
 pub(crate) struct Test {}
@@ -47,22 +49,21 @@ struct Stage {
     run: fn(&Workspace) -> Result<()>,
 }
 
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 4] = [
     Stage { name: "programs that the tests run", run: |_| packages::provide(&packages::TESTS) },
     Stage { name: "rules, generated files and formatting", run: check::quick },
-    Stage { name: "lints, tests and short fuzzing", run: |w| suite::run(&built::build(w)?) },
+    Stage { name: "lints, tests, short fuzzing and conformance", run: lints_and_tests },
     Stage { name: "documentation and its examples", run: documentation::check },
-    Stage { name: "conformance, every pairing", run: |w| play(w, "matrix") },
-    Stage { name: "conformance, iperf2", run: |w| play(w, "iperf2") },
-    Stage { name: "drop-in, beside iperf3", run: |w| play(w, "golden") },
 ];
 
-fn play(workspace: &Workspace, what: &str) -> Result<()> {
-    let arguments = [what, "--short"].map(OsString::from);
-    // Built already, by the tests before; and overflows are seen.
-    let run = || conformance::play(workspace, Build::Checked, &arguments);
-    run().or_else(|error| {
-        say(format!("{error:#}\n-- once more, as a test that failed: conformance {what}"));
-        run()
-    })
+fn lints_and_tests(workspace: &Workspace) -> Result<()> {
+    let mut jobs: Vec<_> = built::build(workspace)?.iter().map(Job::tests).collect();
+    // Every pairing with iperf3; iperf2; the drop-in beside iperf3.
+    for what in ["matrix", "iperf2", "golden"] {
+        let arguments = [what, "--short"].map(OsString::from);
+        // Built already; and overflows are seen.
+        let command = conformance::command(workspace, Build::Checked, &arguments)?;
+        jobs.push(Job { name: format!("conformance {what}"), command });
+    }
+    suite::run(jobs)
 }

@@ -1,5 +1,5 @@
-//! Runs the programs with tests, several at a time. A test that fails beside the others is run once more,
-//! alone: it fails the gate if it fails twice, and is listed if it does not, so that it is mended.
+//! Runs the programs with tests and the conformance stages, several at a time. What fails is not
+//! repeated.
 
 use std::io::Read;
 use std::num::NonZero;
@@ -13,87 +13,73 @@ use anyhow::{Context, Result, ensure};
 use super::built::TestProgram;
 use crate::output::say;
 
+/// A command that passes or fails.
+pub(super) struct Job {
+    pub(super) name: String,
+    pub(super) command: Command,
+}
+
+impl Job {
+    /// All tests of a program.
+    pub(super) fn tests(program: &TestProgram) -> Self {
+        let mut command = Command::new(&program.file);
+        command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+        command.env("RUST_TEST_THREADS", (cpus() * THREADS_A_CPU).to_string());
+        Self { name: program.name.clone(), command }
+    }
+}
+
 /// Runs all of them, to the end, and shows what those print that fail.
-pub(super) fn run(programs: &[TestProgram]) -> Result<()> {
-    let mut waiting: Vec<_> = programs.iter().collect();
+pub(super) fn run(mut waiting: Vec<Job>) -> Result<()> {
     // The last one is taken first.
-    waiting.sort_by_key(|program| program.name.ends_with(LONGEST));
+    waiting.sort_by_key(|job| LONGEST.iter().position(|name| job.name.ends_with(name)));
     let (waiting, failed) = (Mutex::new(waiting), Mutex::new(Vec::new()));
-    let cpus = thread::available_parallelism().map_or(1, NonZero::get);
     let work = || -> Result<()> {
         let next = || waiting.lock().expect("no worker panics").pop();
-        while let Some(program) = next() {
-            let tests = run_one(program, &[], cpus * THREADS_A_CPU)?;
-            if let Some(tests) = tests {
-                failed.lock().expect("no worker panics").push((program, tests));
+        while let Some(job) = next() {
+            let name = job.name.clone();
+            if !run_one(job)? {
+                failed.lock().expect("no worker panics").push(name);
             }
         }
         Ok(())
     };
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..cpus()).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
     })?;
     let failed = failed.into_inner().expect("no worker panics");
-    for (program, tests) in &failed {
-        say(format!("\n-- once more, alone: {} {}", program.name, tests.join(" ")));
-        let again = run_one(program, tests, 1)?;
-        ensure!(again.is_none(), "it failed twice: cargo test {}", program.name);
-    }
-    for (program, tests) in failed {
-        say(format!("-- failed beside others, to be mended: {} {}", program.name, tests.join(" ")));
-    }
+    ensure!(failed.is_empty(), "a test failed in: {}", failed.join(", "));
     Ok(())
 }
 
-/// Runs all tests of a program, or some of them, and says what came of it when it has ended. Returns
-/// the tests that failed; none that it names, if it did not come so far.
-fn run_one(program: &TestProgram, tests: &[String], threads: usize) -> Result<Option<Vec<String>>> {
+/// Runs a job, and says what came of it when it has ended; whether it passed.
+fn run_one(job: Job) -> Result<bool> {
+    let Job { name, mut command } = job;
     let start = Instant::now();
     let (mut reader, writer) = io::pipe().context("cannot make a pipe")?;
-    let mut command = Command::new(&program.file);
-    command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
-    command.env("RUST_TEST_THREADS", threads.to_string());
-    command.args((!tests.is_empty()).then_some("--exact")).args(tests);
     command.stdout(writer.try_clone()?).stderr(writer);
     let child = command.spawn();
     // The command holds the ends that write: without this the output would have no end.
     drop(command);
     let mut output = Vec::new();
     reader.read_to_end(&mut output)?;
-    let status = child.with_context(|| format!("cannot run {}", program.name))?.wait()?;
+    let status = child.with_context(|| format!("cannot run {name}"))?.wait()?;
     let output = String::from_utf8_lossy(&output);
-    let result = output.lines().rfind(|line| line.starts_with("test result:")).unwrap_or_default();
+    let result = output.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
     if !status.success() {
         say(&output);
     }
     let took = start.elapsed().as_secs_f64();
-    say(format!("{} in {took:.1} s\n{result}", program.name));
-    Ok((!status.success()).then(|| failures(&output)))
+    say(format!("{name} in {took:.1} s: {}", result.trim()));
+    Ok(status.success())
 }
 
-/// The names in lines such as `test path::name ... FAILED`.
-fn failures(output: &str) -> Vec<String> {
-    let name = |line: &str| {
-        let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
-        (!name.contains(' ')).then(|| name.to_owned())
-    };
-    output.lines().filter_map(name).collect()
+fn cpus() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Tests of the binary: begun last, they would be alone at the end.
-const LONGEST: &str = "--test scenarios";
+/// Begun last, they would be alone at the end; the longest comes last.
+const LONGEST: [&str; 3] = ["conformance golden", "conformance matrix", "--test scenarios"];
 /// Most tests of programs wait more than they compute.
-const THREADS_A_CPU: usize = 2;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_test_that_failed_has_a_line_with_its_name() {
-        let output =
-            "test sends ... ok\ntest many::receive ... FAILED\n\ntest result: FAILED. 1 passed";
-        assert_eq!(failures(output), ["many::receive"]);
-    }
-}
+const THREADS_A_CPU: usize = 4;
