@@ -112,31 +112,34 @@ fn version(text: &str) -> Option<(u32, u32, u32)> {
     (version.0 == 2).then_some(version)
 }
 
-/// Plays a case, a few times if it has to; what both ends told, if they agree.
+/// Plays a case, again if a server of others crashed; what both ends told, if they agree.
 fn play(
     hosts: &Topology,
     client: &Program,
     server: &Program,
     case: &Case,
 ) -> anyhow::Result<String> {
-    let mut last = None;
-    for _ in 0..case.attempts(server.is_own) {
-        let (sent, received) = run(hosts, client, server, case)?;
-        let is_miscounted = [client, server].iter().any(|one| case.miscounts == Some(one.version));
-        match compare((case, is_miscounted), &sent, &received) {
-            Ok(told) => return Ok(told),
-            Err(error) => last = Some(error),
+    let mut crashes = 0;
+    loop {
+        match run(hosts, client, server, case)? {
+            Some((sent, received)) => {
+                let versions = [client.version, server.version];
+                let is_miscounted = versions.iter().any(|one| case.miscounts == Some(*one));
+                return compare((case, is_miscounted), &sent, &received);
+            }
+            None => crashes += 1,
         }
+        ensure!(!server.is_own && crashes < MOST_CRASHES, "the server crashed");
     }
-    Err(last.context("no attempt")?)
 }
 
+/// What the client ended with and the server printed; none: the server crashed.
 fn run(
     hosts: &Topology,
     client: &Program,
     server: &Program,
     case: &Case,
-) -> anyhow::Result<(Ended, String)> {
+) -> anyhow::Result<Option<(Ended, String)>> {
     let udp = if case.is_udp() { " -u" } else { "" };
     let arguments = format!("-s -p {PORT} -f K{udp}");
     let mut serving = Running::captured(server.command(hosts.server(), &arguments))?;
@@ -150,10 +153,10 @@ fn run(
     let ended = Running::captured(client.command(hosts.client(), &arguments))?.finish(PATIENCE)?;
     // It prints its own rows when the client is gone.
     thread::sleep(SETTLING);
-    // Some are dead already: their rows are missed then.
+    let has_crashed = !serving.is_running();
     _ = serving.signal("INT");
     let stdout = serving.finish(PATIENCE)?.stdout;
-    Ok((ended, stdout))
+    Ok((!has_crashed).then_some((ended, stdout)))
 }
 
 /// Both ends have moved as much.
@@ -170,9 +173,10 @@ fn compare(
         ensure!(client.stdout.contains("Server Report"), "no report came: {}", complaint());
     }
     let most = of_client.mul_add(case.tolerance, case.under_way);
-    if is_miscounted {
-        ensure!(of_server > 0.0, "the server has moved nothing");
-    } else if (of_server - of_client).abs() > most {
+    ensure!(of_server > 0.0, "the server has moved nothing");
+    // A datagram is lost where a CPU is busy.
+    let is_less = !case.is_udp() && of_server < of_client - most;
+    if !is_miscounted && (is_less || of_server > of_client + most) {
         bail!("the client has moved {of_client:.2} KBytes, the server {of_server:.2}");
     }
     if let Some(bytes) = case.kilobytes {
@@ -182,6 +186,8 @@ fn compare(
     Ok(format!("{of_client:.0} and {of_server:.0} KBytes"))
 }
 
+/// The UDP server of 2.1.8 crashes at the end of some flows, of its own clients too.
+const MOST_CRASHES: u32 = 8;
 /// Default port of iperf2.
 const PORT: u16 = 5001;
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -11,7 +11,7 @@ use testbed::topology::{self, Topology};
 use crate::Verdict;
 use crate::ask::{Ask, Direction, End, Transport};
 use crate::program::{Installed, Program};
-use crate::trial::{Summary, Trial};
+use crate::trial::{Judged, Summary, Trial};
 
 /// Plays a few tests against every iperf3-* of a directory, in both roles
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ impl Versions {
         for theirs in self.installed()? {
             for (client, server) in [(&ours, &theirs), (&theirs, &ours)] {
                 for ask in asks().iter().filter(|ask| theirs.supports(ask)) {
-                    summary.add(&Trial { hosts, client, server, ask })?;
+                    summary.add(&Trial { hosts, client, server, ask, judged: Judged::All })?;
                 }
             }
         }

@@ -22,16 +22,6 @@ impl Case {
         self.options.split(' ').any(|word| word == "-u")
     }
 
-    /// The UDP server of 2.1.8 crashes at the end of some flows, of its own clients too.
-    pub(super) fn attempts(&self, is_own_server: bool) -> u32 {
-        match (self.is_udp(), is_own_server) {
-            (true, false) => 8,
-            // A datagram is lost where a CPU is busy.
-            (true, true) => 3,
-            (false, _) => 1,
-        }
-    }
-
     const fn of(options: &'static str) -> Self {
         Self {
             options,
