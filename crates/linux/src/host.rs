@@ -81,6 +81,21 @@ pub fn pin_thread(cpu: usize) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Lets the calling thread run before all threads without a real-time policy: `SCHED_RR` with the lowest
+/// priority (sched_setscheduler(2)).
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_NICE`, or where the control group has no real-time budget.
+pub fn run_before_others() -> io::Result<()> {
+    let parameter = 1_i32;
+    // The wrapper of musl refuses: POSIX means processes, the kernel threads.
+    // SAFETY: 0 is the calling thread; the structure that the kernel reads is one int, the priority.
+    let done = unsafe {
+        libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_RR, &raw const parameter)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// The CPU that runs the calling thread now (getcpu(2)); none: the kernel does not say.
 pub fn current_cpu() -> Option<usize> {
     // SAFETY: it takes nothing.
