@@ -41,13 +41,13 @@ pub(crate) fn under_way(server: &Server, options: &str) -> Running {
     running
 }
 
-/// Two hosts with 20 ms of round-trip time and 400 Mbit/s between them: what limits there is told on a
+/// Two hosts with 20 ms of round-trip time and 200 Mbit/s between them: what limits there is told on a
 /// busy machine, too. None where no relay can be made.
 pub(crate) fn far_apart() -> Option<Relayed> {
     if let Access::Forbidden { reason } = lab::prepare() {
         return skip(&format!("no link can be made: {reason}"));
     }
-    let rate = Rate::from_bits_per_second(400_000_000);
+    let rate = Rate::from_bits_per_second(200_000_000);
     let (delay, queue_limit) = (Duration::from_millis(10), Duration::from_millis(20));
     let way = Impairment { delay, queue_limit, rate, ..Impairment::default() };
     match Relayed::create(&LinkSpec::default(), way, way, 1) {
