@@ -61,7 +61,7 @@ fn effective_user(status: &str) -> Option<u32> {
     users.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Program and package.
+/// Program, or path of a file, and package.
 pub(crate) type Needed = (&'static str, &'static str);
 
 /// What the tests run.

@@ -118,9 +118,10 @@ fn ratios(core: &CoreCopies, chosen: &str) -> Vec<f64> {
     of(chosen).into_iter().zip(of("libc")).map(|(chosen, libc)| chosen / libc).collect()
 }
 
-const PROGRAMS: [Needed; 4] = [
+const PROGRAMS: [Needed; 5] = [
     ("qemu-riscv64", "qemu-user"),
     ("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
+    ("/usr/riscv64-linux-gnu/lib/crt1.o", "libc6-dev-riscv64-cross"),
     ("llvm-mca", "llvm"),
     ("gcc", "gcc"),
 ];
