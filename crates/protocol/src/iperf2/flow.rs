@@ -30,6 +30,8 @@ pub struct Flow {
     /// Whether only numbers above the highest are counted.
     ignores_repeated: bool,
     ended: Option<ServerReport>,
+    /// Answers to its end.
+    answers: u32,
 }
 
 /// What came of a datagram.
@@ -48,7 +50,7 @@ impl Flow {
     /// is the time of day less the time of the clock of `now`.
     pub fn begin(payload: &[u8], now: Timestamp, epoch: Duration) -> Option<Self> {
         let width = SequenceWidth::told(payload);
-        let first = Datagram::read(width, payload)?;
+        let first = Datagram::read(width, payload).filter(|_| !is_report(payload))?;
         let is_whole = payload.len() >= LEAST && (0..=FARTHEST_START).contains(&first.sequence);
         is_whole.then_some(Self {
             width,
@@ -65,6 +67,7 @@ impl Flow {
             transits: asks_for_times(payload).then(Transits::default),
             ignores_repeated: false,
             ended: None,
+            answers: 0,
         })
     }
 
@@ -75,10 +78,13 @@ impl Flow {
 
     /// Takes a datagram that came `now`.
     pub fn handle(&mut self, payload: &[u8], now: Timestamp) -> FlowEvent {
-        let Some(datagram) = Datagram::read(self.width, payload) else {
-            return FlowEvent::Ignored;
-        };
+        let datagram = Datagram::read(self.width, payload).filter(|_| !is_report(payload));
+        let Some(datagram) = datagram else { return FlowEvent::Ignored };
         if datagram.sequence < 0 {
+            if self.answers == MOST_ANSWERS {
+                return FlowEvent::Ignored;
+            }
+            self.answers += 1;
             let report = self.end(datagram.sequence.unsigned_abs());
             return FlowEvent::Answer(report.answer(self.width, payload));
         }
@@ -156,6 +162,11 @@ impl Flow {
     }
 }
 
+/// Whether a datagram has the header of a server's report, zeros (clause 5.1): no client sends at time 0.
+fn is_report(payload: &[u8]) -> bool {
+    payload.iter().take(SequenceWidth::Bits32.header_length()).all(|byte| *byte == 0)
+}
+
 /// Whether a datagram of 2.1+ has the flag of `--trip-times` (clause 3.6).
 fn asks_for_times(payload: &[u8]) -> bool {
     let is_extended = word(payload, 16).is_some_and(|flags| flags & EXTENDED != 0);
@@ -173,6 +184,8 @@ const LEAST: usize = 16;
 /// The first datagrams may be lost; an old flow is not begun anew (clause 4.4).
 const FARTHEST_START: i64 = 10_000;
 const JITTER_GAIN: u64 = 16;
+/// A client sends the end of its flow up to ten times (clause 4.5).
+const MOST_ANSWERS: u32 = 10;
 /// Datagrams that may have been lost between the last that came and the end.
 const MOST_LOST_AT_END: u64 = 1 << 32;
 
@@ -217,11 +230,11 @@ mod tests {
 
     #[test]
     fn numbers_of_old_clients_begin_with_zero() {
-        let mut flow = Flow::begin(&datagram(0, 0), at(0), Duration::ZERO).expect("a flow");
+        let mut flow = Flow::begin(&datagram(0, 1), at(0), Duration::ZERO).expect("a flow");
         for sequence in [0, 1, 3] {
-            flow.handle(&datagram(sequence, 0), at(1));
+            flow.handle(&datagram(sequence, 1), at(1));
         }
-        _ = flow.handle(&datagram(-5, 0), at(2));
+        _ = flow.handle(&datagram(-5, 1), at(2));
         let report = flow.report();
         assert_eq!((report.datagrams, report.lost), (5, 2));
     }
@@ -235,6 +248,30 @@ mod tests {
             );
         }
         assert!(Flow::begin(&[0; 12], at(0), Duration::ZERO).is_none());
+    }
+
+    #[test]
+    fn a_report_is_no_part_of_a_flow() {
+        let mut flow = Flow::begin(&datagram(1, 1), at(0), Duration::ZERO).expect("a flow");
+        _ = flow.handle(&datagram(1, 1), at(0));
+        let FlowEvent::Answer(report) = flow.handle(&datagram(-2, 2), at(1)) else {
+            panic!("no report")
+        };
+        let before = flow.report();
+        assert_eq!(flow.handle(&report, at(2)), FlowEvent::Ignored);
+        assert_eq!(flow.report(), before);
+        assert!(Flow::begin(&report, at(2), Duration::ZERO).is_none());
+        let mut another = Flow::begin(&datagram(1, 1), at(0), Duration::ZERO).expect("a flow");
+        assert_eq!(another.handle(&report, at(2)), FlowEvent::Ignored);
+    }
+
+    #[test]
+    fn the_end_of_a_flow_is_answered_as_often_as_a_client_sends_it() {
+        let mut flow = Flow::begin(&datagram(1, 1), at(0), Duration::ZERO).expect("a flow");
+        let answers = (0..20).filter(|_| {
+            matches!(flow.handle(&datagram(-2, 2), at(1)), FlowEvent::Answer(_))
+        });
+        assert_eq!(answers.count(), 10);
     }
 
     #[test]

@@ -26,11 +26,11 @@ pub struct ServerReport {
 }
 
 impl ServerReport {
-    /// Answers the datagram `fin` that ended the flow: with its header, and the report. The answer
-    /// is never longer than `fin`, so that a forged address gains nothing (clause 5.5).
+    /// Answers the datagram `fin` that ended the flow: with a header of zeros, and the report. The
+    /// answer is never longer than `fin`, and is itself no end of a flow, so that a forged address
+    /// gains nothing (clause 5.5).
     pub fn answer(&self, width: SequenceWidth, fin: &[u8]) -> Vec<u8> {
-        let header = width.header_length().min(fin.len());
-        let mut answer = fin[..header].to_vec();
+        let mut answer = vec![0; width.header_length()];
         for word in self.words(width) {
             answer.extend(word.to_be_bytes());
         }
@@ -142,7 +142,7 @@ mod tests {
                 let answer = report.answer(width, &fin);
                 assert_eq!(answer.len(), length.min(128));
                 let header = width.header_length().min(length);
-                assert_eq!(answer[..header], fin[..header]);
+                assert!(answer[..header].iter().all(|byte| *byte == 0));
             }
         }
     }
