@@ -2,8 +2,9 @@
 //! JSON that follows. A line that was cut off says nothing: what it would have announced was not
 //! done.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -96,7 +97,9 @@ impl Journal {
         let mut text = String::new();
         if self.file.is_none() {
             text = encode(&Line::Place(self.place.clone()))?;
-            self.file = Some(OpenOptions::new().append(true).create_new(true).open(&self.path)?);
+            let mut options = OpenOptions::new();
+            options.append(true).create_new(true).mode(PRIVATE_FILE);
+            self.file = Some(options.open(&self.path)?);
         }
         text += &encode(line)?;
         let file = self.file.as_mut().expect("it was just opened");
@@ -226,13 +229,17 @@ fn checksum(bytes: &[u8]) -> u32 {
     sum.sum()
 }
 
-/// Locks a directory, which is made if it is not there.
+/// Locks a directory, which is made if it is not there. Whoever can read the lock file can lock it
+/// (flock(2)), so that only its owner may.
 pub(super) fn lock(directory: &Path) -> Result<File, TuningError> {
     let unusable = |source| unusable(directory, source);
-    fs::create_dir_all(directory).map_err(unusable)?;
+    make_private(directory).map_err(unusable)?;
     let path = directory.join(LOCK);
-    let open = OpenOptions::new().append(true).create(true).open(&path);
+    let open = OpenOptions::new().append(true).create(true).mode(PRIVATE_FILE).open(&path);
     let file = open.map_err(unusable)?;
+    if file.metadata().map_err(unusable)?.permissions().mode() & OF_OTHERS != 0 {
+        file.set_permissions(Permissions::from_mode(PRIVATE_FILE)).map_err(unusable)?;
+    }
     // A child process has what its parent locked, and then gave up, until it runs its program.
     for _ in 0..LOCK_TRIES {
         if linux::file_lock::try_lock(&file).map_err(unusable)? {
@@ -241,6 +248,17 @@ pub(super) fn lock(directory: &Path) -> Result<File, TuningError> {
         thread::sleep(LOCK_REST);
     }
     Err(TuningError::Busy { path })
+}
+
+/// Makes a directory for its owner alone, if it is not there.
+fn make_private(directory: &Path) -> io::Result<()> {
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match DirBuilder::new().mode(PRIVATE_DIRECTORY).create(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
 }
 
 fn unusable(directory: &Path, source: io::Error) -> TuningError {
@@ -261,6 +279,9 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
 
 const FILE: &str = "tuning.journal";
 const LOCK: &str = "tuning.lock";
+const PRIVATE_DIRECTORY: u32 = 0o700;
+const PRIVATE_FILE: u32 = 0o600;
+const OF_OTHERS: u32 = 0o077;
 const LOCK_TRIES: u32 = 10;
 const LOCK_REST: Duration = Duration::from_millis(10);
 
@@ -284,6 +305,25 @@ mod tests {
 
     fn text(lines: &[Line]) -> String {
         lines.iter().map(|line| encode(line).expect("JSON")).collect()
+    }
+
+    #[test]
+    fn nobody_else_reads_or_locks_what_is_kept() {
+        let parent = std::env::temp_dir().join(format!("linerate-private-{}", std::process::id()));
+        let directory = parent.join("new/state");
+        let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+        let place = TuningPlace { boot: Some("b".to_owned()), namespace: None };
+        let mut journal = Journal::create(&directory, &place).expect("a journal");
+        journal.append(&entry(1, "sysctl -w net.a=1").into()).expect("written");
+        drop(journal);
+        assert_eq!(mode(&directory), 0o700);
+        assert_eq!([LOCK, FILE].map(|name| mode(&directory.join(name))), [0o600; 2]);
+        // A lock file of an earlier version.
+        let lock_file = directory.join(LOCK);
+        fs::set_permissions(&lock_file, Permissions::from_mode(0o644)).expect("set");
+        drop(lock(&directory).expect("free"));
+        assert_eq!(mode(&lock_file), 0o600);
+        fs::remove_dir_all(parent).expect("removed");
     }
 
     #[test]
