@@ -1,5 +1,7 @@
 //! This process: its thread numbers, signals and daemon mode.
 
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::Duration;
 use std::{fs, io};
 
@@ -27,6 +29,28 @@ pub fn thread_id() -> i32 {
 pub fn ignore_file_size_signal() {
     // SAFETY: no handler is installed, so that nothing of ours runs in a signal.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Has the kernel kill what `command` starts when the calling thread ends, however that ends
+/// (`PR_SET_PDEATHSIG`, prctl(2)). A change of user or capabilities takes it back, so that this comes after
+/// whatever else `command` does before its program.
+pub fn end_with_this_thread(command: &mut Command) {
+    let parent = std::process::id();
+    let bind = move || {
+        // SAFETY: the call takes numbers. It may be made between fork and exec (signal-safety(7)).
+        let done = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
+        if done != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // The parent may have ended before.
+        if std::os::unix::process::parent_id() == parent {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::Interrupted.into())
+        }
+    };
+    // SAFETY: between fork and exec it makes two system calls, and takes no lock or memory.
+    unsafe { command.pre_exec(bind) };
 }
 
 /// Kills the processes of the group that `leader` leads: itself, and what it has started. The group is

@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail};
-use lab::{Access, LinkSpec, Rate, Routed, Shape};
+use lab::{Access, Host, LinkSpec, Rate, Routed, Shape};
 use linux::event::StopSignals;
 use linux::poll::{PollFd, wait};
 use measurement::BitRate;
@@ -38,8 +38,8 @@ fn over_a_router(
     flags: &DemoFlags,
     interrupts: &StopSignals,
 ) -> anyhow::Result<ExitCode> {
-    let _far = DemoServer::start(hosts.far.command(this_program()?))?;
-    let near = DemoServer::start(hosts.near.command(this_program()?))?;
+    let start = |host: &Host| DemoServer::start(host.command(this_program()?), host.ipv4());
+    let (_far, near) = (start(&hosts.far)?, start(&hosts.near)?);
     let server = IpAddr::from(hosts.far.ipv4());
     let mut stage = Stage::new(flags, interrupts, server);
     hosts.near.run(|| story::shaper(&mut stage, hosts, flags))??;
@@ -56,8 +56,9 @@ fn on_loopback(
     flags: &DemoFlags,
     interrupts: &StopSignals,
 ) -> anyhow::Result<ExitCode> {
-    let _server = DemoServer::start(Command::new(this_program()?))?;
-    let mut stage = Stage::new(flags, interrupts, Ipv4Addr::LOCALHOST.into());
+    let server = Ipv4Addr::LOCALHOST;
+    let _server = DemoServer::start(Command::new(this_program()?), server)?;
+    let mut stage = Stage::new(flags, interrupts, server.into());
     stage.say(&format!("No network namespaces here ({reason}): over loopback.\n"));
     story::small_buffer(&mut stage, flags)?;
     stage.end()

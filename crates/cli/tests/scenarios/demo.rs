@@ -1,12 +1,13 @@
 //! The demonstration needs no second host and no privileges.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use measurement::schema;
 use serde_json::Value;
 
-use crate::support::{Finished, Running, linerate, run, skip, unprivileged};
+use crate::support::{Finished, Running, children, eventually, linerate, run, skip, unprivileged};
 
 #[test]
 fn the_demo_tells_a_fault_and_proves_its_fix() {
@@ -63,6 +64,23 @@ fn what_the_demo_prints_to_be_typed_works_while_it_waits() {
     run(command).assert_ran_to_its_end();
     running.signal("INT");
     assert_eq!(running.finish_within(Duration::from_secs(20)).code, Some(0));
+}
+
+#[test]
+fn a_demo_that_is_killed_leaves_no_server() {
+    let mut running = Running::start(linerate("demo --time 500ms --quiet --hold"));
+    let is_command = |line: &str| line.ends_with(" linerate test 10.200.1.2");
+    if running.await_line(Duration::from_secs(40), is_command).is_err() {
+        let told = running.finish().stdout;
+        assert!(told.contains("over loopback"), "{told}");
+        return;
+    }
+    let servers = children(running.id());
+    assert_eq!(servers.len(), 2, "one on each host");
+    running.signal("KILL");
+    running.finish();
+    let is_there = |server: &u32| Path::new(&format!("/proc/{server}")).exists();
+    eventually("end of the servers", || !servers.iter().any(is_there));
 }
 
 fn play(command: Command) -> Finished {

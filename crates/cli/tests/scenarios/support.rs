@@ -222,10 +222,16 @@ pub(crate) fn has_ports(host: &Host, range: &str) -> bool {
     shell(host, &format!("echo '{range}' > /proc/sys/net/ipv4/ip_local_port_range"))
 }
 
-/// The first child that a process's main thread has started.
-pub(crate) fn child(process: u32) -> Option<u32> {
+/// The children that a process's main thread has started.
+pub(crate) fn children(process: u32) -> Vec<u32> {
     let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
-    children.expect("Linux tells it").split_whitespace().next()?.parse().ok()
+    let children = children.expect("Linux tells it");
+    children.split_whitespace().map(|child| child.parse().expect("a number")).collect()
+}
+
+/// The first of them.
+pub(crate) fn child(process: u32) -> Option<u32> {
+    children(process).first().copied()
 }
 
 /// The elements of an array.

@@ -268,9 +268,8 @@ mod tests {
     #[test]
     fn the_end_of_a_flow_is_answered_as_often_as_a_client_sends_it() {
         let mut flow = Flow::begin(&datagram(1, 1), at(0), Duration::ZERO).expect("a flow");
-        let answers = (0..20).filter(|_| {
-            matches!(flow.handle(&datagram(-2, 2), at(1)), FlowEvent::Answer(_))
-        });
+        let answers = (0..20)
+            .filter(|_| matches!(flow.handle(&datagram(-2, 2), at(1)), FlowEvent::Answer(_)));
         assert_eq!(answers.count(), 10);
     }
 

@@ -94,6 +94,7 @@ impl Drop for Forwarder {
 
 fn start(made: &Device, command: &str) -> anyhow::Result<Forwarder> {
     let mut shell: Command = made.device_command("sh");
+    linux::process::end_with_this_thread(&mut shell);
     let child = shell.arg("-c").arg(format!("exec {command}")).spawn().context("cannot run sh")?;
     Ok(Forwarder(child))
 }

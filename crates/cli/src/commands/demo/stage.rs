@@ -1,6 +1,6 @@
 //! Where the demo plays: servers, measurements, and what is printed of them.
 
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -120,18 +120,21 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// A `linerate serve` that ends with this value.
+/// A `linerate serve` that ends with this value, and with this process.
 pub(super) struct DemoServer(Child);
 
 impl DemoServer {
-    pub(super) fn start(mut command: Command) -> anyhow::Result<Self> {
-        command.args(["serve", "--quiet", "--port", &PORT.to_string()]);
+    /// One that listens at `address` alone: without namespaces the network of this host is the demo's.
+    pub(super) fn start(mut command: Command, address: Ipv4Addr) -> anyhow::Result<Self> {
+        let (address, port) = (address.to_string(), PORT.to_string());
+        command.args(["serve", "--quiet", "--bind", &address, "--port", &port]);
         // Nothing of the caller's LINERATE_ settings is meant for this server.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("LINERATE_") {
                 command.env_remove(name);
             }
         }
+        linux::process::end_with_this_thread(&mut command);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         child.map(Self).context("cannot start the server")
     }
