@@ -1,10 +1,11 @@
 //! Meshes as jobs: the manifest for Kubernetes, and its agents, started as the Job would.
 
+use std::net::TcpStream;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::shared::{Directory, Running, linerate, run, skip};
+use crate::shared::{Directory, Running, linerate, run, skip, until};
 
 /// Parses YAML of several documents, by PyYAML.
 fn documents(text: &str) -> Option<Vec<Value>> {
@@ -126,4 +127,20 @@ fn what_is_no_job_is_refused_in_a_sentence() {
     refused("--kubernetes a;b --nodes 2", "a;b is no image");
     refused("--kubernetes --nodes 2 --secret A_B", "A_B is no name of a Secret");
     refused("--join localhost:1 --nodes 2", "JOB_COMPLETION_INDEX is no number below 2");
+}
+
+#[test]
+fn connections_that_prove_nothing_keep_no_member_out() {
+    let (port, key) = (free_port(), "5a".repeat(32));
+    let first = pod(0, 2, port, &key);
+    let connect = || TcpStream::connect(("127.0.0.1", port));
+    let one = until("the first process", || connect().ok());
+    // At ten seconds for each proof, and a few at a time, a member would come in after a minute.
+    let idle: Vec<_> = (0..199).map(|_| connect().expect("it listens")).collect();
+    let member = pod(1, 2, port, &key);
+    for process in [first, member] {
+        let finished = process.finish();
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+    }
+    drop((one, idle));
 }

@@ -5,8 +5,11 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, SyncSender};
 use std::thread;
 use std::time::Duration;
@@ -102,21 +105,66 @@ fn gather(port: u16, nodes: u32, key: SharedKey) -> anyhow::Result<BTreeMap<u32,
     Ok(members)
 }
 
-/// Has those who connect prove the key, a few at a time, until nobody wants more of them.
+/// Has those who connect prove the key, until nobody wants more of them.
 fn admit_all(listener: &TcpListener, key: &SharedKey, joined: &SyncSender<Member>) {
+    let (unproven, is_over) = (Mutex::new(Unproven::default()), AtomicBool::new(false));
+    let unproven = || unproven.lock().expect("no holder panics");
     thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                while let Ok((socket, _)) = listener.accept() {
-                    // Who does not prove it is no member, whatever the reason.
-                    let Ok(member) = admit(socket, key) else { continue };
-                    if joined.send(member).is_err() {
-                        return;
-                    }
+        while let Ok((socket, from)) = listener.accept() {
+            if is_over.load(Relaxed) {
+                return;
+            }
+            // Without a second handle it could not be ended for another.
+            let Ok(handle) = socket.try_clone() else { continue };
+            let number = unproven().add(from.ip().to_canonical(), handle);
+            let (unproven, is_over) = (&unproven, &is_over);
+            scope.spawn(move || {
+                let member = admit(socket, key);
+                unproven().remove(number);
+                // Who does not prove it is no member, whatever the reason.
+                if member.is_ok_and(|member| joined.send(member).is_err()) {
+                    is_over.store(true, Relaxed);
                 }
             });
         }
     });
+}
+
+/// Connections that have not proved the key, by number as they came.
+#[derive(Default)]
+struct Unproven {
+    count: u64,
+    all: BTreeMap<u64, (IpAddr, TcpStream)>,
+}
+
+impl Unproven {
+    /// Adds a connection, and returns its number. If there are [`AT_ONCE`] already, the oldest of the
+    /// address with the most of them is closed: a stranger keeps out nobody but itself.
+    fn add(&mut self, address: IpAddr, socket: TcpStream) -> u64 {
+        while self.all.len() >= AT_ONCE {
+            let Some(oldest) = self.oldest_of_the_most() else { break };
+            self.all.remove(&oldest).into_iter().for_each(|(_, other)| {
+                // It may have ended itself.
+                _ = other.shutdown(Shutdown::Both);
+            });
+        }
+        self.count += 1;
+        self.all.insert(self.count, (address, socket));
+        self.count
+    }
+
+    fn remove(&mut self, number: u64) {
+        self.all.remove(&number);
+    }
+
+    fn oldest_of_the_most(&self) -> Option<u64> {
+        let mut counts = BTreeMap::<_, usize>::new();
+        for (address, _) in self.all.values() {
+            *counts.entry(*address).or_default() += 1;
+        }
+        let (most, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        self.all.iter().find(|(_, (address, _))| *address == most).map(|(number, _)| *number)
+    }
 }
 
 fn admit(socket: TcpStream, key: &SharedKey) -> io::Result<Member> {
@@ -200,3 +248,27 @@ const PROOF_LIMIT: Duration = Duration::from_secs(10);
 /// Connections that may prove the key at the same time.
 const AT_ONCE: usize = 32;
 const LONGEST_HELLO: u64 = 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn the_address_with_the_most_connections_makes_room() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let connect =
+            || TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+        let [stranger, member] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
+        let mut unproven = Unproven::default();
+        let of_member = unproven.add(member, connect());
+        for _ in 0..10 * AT_ONCE {
+            unproven.add(stranger, connect());
+        }
+        assert_eq!(unproven.all.len(), AT_ONCE);
+        assert!(unproven.all.contains_key(&of_member));
+        let numbers: Vec<_> = unproven.all.keys().skip(1).copied().collect();
+        assert_eq!(numbers.first(), Some(&(unproven.count + 2 - AT_ONCE as u64)));
+    }
+}
