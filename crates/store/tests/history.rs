@@ -1,5 +1,6 @@
 //! What is kept is found again, by all that it is looked for by; and what is no store is refused.
 
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,6 +68,26 @@ fn a_run_is_found_by_what_is_known_of_it() {
     let row = &runs[0].rows[0];
     assert!(row.row == "UDP send" && row.quantity == Quantity::Rate && row.value > 0.0);
     assert_eq!(runs[1].kernel, "6.6");
+    fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
+fn the_peer_of_an_import_is_that_of_its_streams() {
+    let folder = folder("imports");
+    let mut store = Store::open(&folder.join("history.db")).expect("a store");
+    let mut set = run(1, "6.1");
+    for record in &mut set.records {
+        record.peer = None;
+        for stream in &mut record.streams {
+            stream.local = Some(SocketAddr::from(([192, 0, 2, 1], 40_000)));
+            stream.peer = Some(SocketAddr::from(([192, 0, 2, 2], 5_201)));
+        }
+    }
+    store.keep(&set, about("import")).expect("room");
+    let runs = store.runs(&Filter::default()).expect("runs");
+    assert_eq!(runs[0].peer, "192.0.2.2");
+    let of_peer = Filter { host: Some("192.0.2.2".to_owned()), ..Filter::default() };
+    assert_eq!(found(&store, &of_peer), [1]);
     fs::remove_dir_all(folder).expect("removed");
 }
 

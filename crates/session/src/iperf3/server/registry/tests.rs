@@ -146,6 +146,13 @@ fn the_peer_of_a_stream_is_known_and_forgotten_by_the_clock() {
     assert!(matches!(registry.owner(source, Hello::Current), Owner::Known));
     drop(ticket);
     assert_eq!(registry.peer_state(source), PeerState::Former);
+    // The next test of a client may come from the same port (`--cport`).
+    let next = enter(&registry, 2, address(1));
+    assert!(next.takes_handshake_lock());
+    next.open_udp(1, &StreamOptions::default(), None, Numbering::ByArrival);
+    let owner = registry.owner(source, Hello::Current);
+    assert!(matches!(owner, Owner::Expected { test, .. } if test == cookie(2)));
+    drop(next);
     clock.advance(Duration::from_secs(30));
     assert_eq!(registry.peer_state(source), PeerState::Unknown);
 }
