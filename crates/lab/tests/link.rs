@@ -40,6 +40,10 @@ fn main() -> std::process::ExitCode {
         ("nothing_is_left_after_a_drop", nothing_is_left_after_a_drop),
         ("a_rehearsal_happens_to_a_copy", a_rehearsal_happens_to_a_copy),
         ("a_router_forwards_between_two_hosts", a_router_forwards_between_two_hosts),
+        (
+            "the_far_link_of_a_router_is_shaped_both_ways",
+            the_far_link_of_a_router_is_shaped_both_ways,
+        ),
         ("a_relay_delays_what_it_carries", a_relay_delays_what_it_carries),
         ("a_relay_carries_much_at_a_delay", a_relay_carries_much_at_a_delay),
         ("a_relay_loses_what_it_is_told_to_lose", a_relay_loses_what_it_is_told_to_lose),
@@ -59,6 +63,20 @@ fn a_router_forwards_between_two_hosts() -> Outcome {
     assert_eq!(text, "through");
     assert!(routed.router_near.link()?.statistics.received_bytes > 0);
     assert!(routed.router_far.link()?.statistics.sent_bytes > 0);
+    Ok(())
+}
+
+fn the_far_link_of_a_router_is_shaped_both_ways() -> Outcome {
+    let shape = Rate::from_bits_per_second(50_000_000).map(Shape::with_rate);
+    let routed = Routed::create(&LinkSpec { shape, ..LinkSpec::default() })?;
+    let Routed { near, router_near, router_far, far } = &routed;
+    let is_shaped = |host: &Host| -> Result<bool, Box<dyn Error>> {
+        let shown = host.command("tc").args(["qdisc", "show", "dev", host.interface()]).output()?;
+        Ok(String::from_utf8_lossy(&shown.stdout).contains("tbf"))
+    };
+    for (host, expected) in [(near, false), (router_near, false), (router_far, true), (far, true)] {
+        assert_eq!(is_shaped(host)?, expected, "{}", host.interface());
+    }
     Ok(())
 }
 
