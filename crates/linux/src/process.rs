@@ -31,6 +31,17 @@ pub fn ignore_file_size_signal() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Has what `command` starts run before all threads without a real-time policy
+/// ([`run_before_others`](crate::host::run_before_others)), if this process may.
+pub fn give_priority(command: &mut Command) {
+    let rise = || {
+        _ = crate::host::run_before_others();
+        Ok(())
+    };
+    // SAFETY: between fork and exec it makes one system call, and takes no lock or memory.
+    unsafe { command.pre_exec(rise) };
+}
+
 /// Has the kernel kill what `command` starts when the calling thread ends, however that ends
 /// (`PR_SET_PDEATHSIG`, prctl(2)). A change of user or capabilities takes it back, so that this comes after
 /// whatever else `command` does before its program.

@@ -8,8 +8,8 @@ use lab::{Host, Link, Relayed};
 use serde_json::Value;
 
 use crate::support::{
-    Directory, Finished, Running, Server, eventually, far_apart, linerate, linerate_on, link, list,
-    run, shell,
+    Directory, Finished, Running, Server, before_others, eventually, far_apart, linerate,
+    linerate_on, link, list, run, shell,
 };
 
 /// A link with a server at its far end.
@@ -187,7 +187,7 @@ impl FarAway {
         if !shell(&relayed.near, plant) {
             return None;
         }
-        let server = Server::start_on(&relayed.far, "");
+        let server = Server::start_first_on(&relayed.far, "");
         Some(Self { relayed, _server: server, state: Directory::new(name) })
     }
 
@@ -201,7 +201,7 @@ impl FarAway {
 
     fn command(&self, options: &str) -> std::process::Command {
         let options = format!("--yes -C cubic {options}");
-        tune(self.near(), &self.relayed.far, &self.state, &options)
+        before_others(tune(self.near(), &self.relayed.far, &self.state, &options))
     }
 
     /// A tuning that has made its change.

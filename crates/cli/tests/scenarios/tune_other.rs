@@ -13,8 +13,8 @@ use measurement::remedy::Setting;
 use session::tuning::{Answer, ClientSide, Request, SharedKey};
 
 use crate::support::{
-    Directory, Finished, Running, Server, child, eventually, far_apart, linerate, linerate_on,
-    link, list, run, shell, skip,
+    Directory, Finished, Running, Server, before_others, child, eventually, far_apart, linerate,
+    linerate_on, link, list, run, shell, skip,
 };
 
 /// A link with a server at its far end that allows tuning.
@@ -289,11 +289,11 @@ fn a_client_that_is_killed_or_stopped_leaves_nothing_changed() {
     }
     let state = Directory::new("other-client");
     write_key(&state);
-    let _server = Server::start_on(&path.far, &options(&state, "--allow-tune"));
+    let _server = Server::start_first_on(&path.far, &options(&state, "--allow-tune"));
     let is_mended = || !words(&path.far, BUFFER).ends_with("16384");
     for (signal, within) in [("KILL", 5), ("STOP", 6)] {
         let options = "--yes -C cubic -t 500ms --pairs 60";
-        let running = Running::start(tune(&path.near, &path.far, &state, options));
+        let running = Running::start(before_others(tune(&path.near, &path.far, &state, options)));
         eventually("change", is_mended);
         running.signal(signal);
         let since = Instant::now();
@@ -362,7 +362,7 @@ fn the_remedy_of_the_server_is_found_made_and_kept_there() {
     }
     let state = Directory::new("other-tune");
     write_key(&state);
-    let _server = Server::start_on(&path.far, &options(&state, "--allow-tune"));
+    let _server = Server::start_first_on(&path.far, &options(&state, "--allow-tune"));
     let options = "--yes -C cubic -t 500ms --pairs 6 --json";
     let finished = Running::start(tune(&path.near, &path.far, &state, options)).finish_within(LONG);
     finished.assert_ran_to_its_end();
