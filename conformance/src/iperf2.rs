@@ -133,7 +133,8 @@ fn play(
     }
 }
 
-/// What the client ended with and the server printed; none: the server crashed.
+/// Runs a case once. Returns how the client ended and what the server printed, or `None` if the server
+/// crashed.
 fn run(
     hosts: &Topology,
     client: &Program,

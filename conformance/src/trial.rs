@@ -69,7 +69,7 @@ pub(crate) struct Trial<'a> {
     pub(crate) judged: Judged,
 }
 
-/// What a test is held against.
+/// The promises that a test has to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
     /// All promises. It is run again where load may be why one is broken.

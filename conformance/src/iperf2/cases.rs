@@ -8,7 +8,7 @@ pub(super) struct Case {
     pub(super) since: (u32, u32, u32),
     /// Largest difference between the amounts that the two ends tell, as a share.
     pub(super) tolerance: f64,
-    /// What one end counts and the other does not, as it is under way at the end, in KBytes.
+    /// KBytes under way at the end of the test, which only one end counts.
     pub(super) under_way: f64,
     /// Amount that has to be moved, in KBytes; none: any.
     pub(super) kilobytes: Option<f64>,

@@ -50,7 +50,7 @@ pub(crate) struct Trial {
     base: usize,
     /// The delay variation of the omitted start; none: nothing was omitted yet.
     omitted: Option<VariationReading>,
-    /// What is left is too little for one more interval.
+    /// The rest of the test is too short for another interval.
     in_last_interval: bool,
     stopped: Option<Timestamp>,
     finished: bool,

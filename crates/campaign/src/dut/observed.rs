@@ -109,7 +109,7 @@ fn seen(name: String, mut record: TestRecord, bytes_per_frame: f64) -> DeviceSee
     DeviceSeen { notes: record.outcome.notes, ..of_device(name, &judgement, bytes_per_frame) }
 }
 
-/// What `judgement` has of the device.
+/// Findings on the device `name` and the cost of its filters, by `judgement`.
 fn of_device(name: String, judgement: &Judgement, bytes_per_frame: f64) -> DeviceSeen {
     let role = Role::Observed(name.clone());
     let verdict = judgement.verdict.iter();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::super::seen::Seen;
 use super::{Judged, frame_per_payload};
 
-/// What the search for it found; what is absent may be anything.
+/// Bounds of the rate that UDP without `-b` found; a bound that is absent admits any rate.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct Held {
