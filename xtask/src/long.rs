@@ -148,7 +148,7 @@ const STAGES: [Stage; 16] = [
     Stage {
         name: "documentation",
         guards: &["crates/cli/src", "conformance/src", "testbed", "xtask"],
-        minutes: 3,
+        minutes: 1,
         run: documentation,
     },
     Stage {
@@ -190,13 +190,13 @@ const STAGES: [Stage; 16] = [
     Stage {
         name: "exports",
         guards: &["contrib/grafana", "crates/report/src/export", "xtask/src/exports"],
-        minutes: 3,
+        minutes: 2,
         run: exports::check,
     },
     Stage {
         name: "browser",
         guards: &["crates/report/src/html", "web", "xtask/src/web"],
-        minutes: 3,
+        minutes: 2,
         run: web::short,
     },
     Stage {
@@ -208,7 +208,7 @@ const STAGES: [Stage; 16] = [
     Stage {
         name: "runtime",
         guards: &["crates/copy", "crates/linux", "runtime"],
-        minutes: 8,
+        minutes: 4,
         run: runtime::short,
     },
     Stage {
@@ -220,7 +220,7 @@ const STAGES: [Stage; 16] = [
     Stage {
         name: "release",
         guards: &["Cargo.toml", "contrib", "xtask/src/release", "xtask/src/static_binary"],
-        minutes: 8,
+        minutes: 5,
         run: |_| crate::task(&["release", "--target", env::consts::ARCH]),
     },
     Stage {
