@@ -139,7 +139,7 @@ fn parts(record: &Value) -> Vec<(&str, &str)> {
 
 #[test]
 fn a_slow_link_is_named_and_a_clean_fabric_is_not_blamed() {
-    let Some(fabric) = Fabric::new("slow", 4, 100) else { return };
+    let Some(fabric) = Fabric::new("slow", 4, 40) else { return };
     // What a login prints before the agent does no harm.
     let banner = fabric.file("banner");
     fs::write(
@@ -157,20 +157,20 @@ fn a_slow_link_is_named_and_a_clean_fabric_is_not_blamed() {
     // A pair that something else on this machine slows down is tested again.
     assert!(clean["tests"].as_u64() >= Some(12) && clean["rounds"].as_u64() >= Some(3));
     assert_eq!(clean["rates"].as_array().map(Vec::len), Some(12));
-    fabric.shape(3, 50);
+    fabric.shape(3, 10);
     let slow = fabric.record("");
     assert_eq!(parts(&slow), [("host", fabric.name(3).as_str())], "{slow:#}");
-    let missed = run(fabric.mesh("--expect 80M"));
+    let missed = run(fabric.mesh("--expect 30M"));
     assert_eq!(missed.code, Some(4), "{missed:?}");
-    assert!(missed.stderr.contains("80.00 Mbit/s are expected"), "{missed:?}");
+    assert!(missed.stderr.contains("30.00 Mbit/s are expected"), "{missed:?}");
     missed.assert_prints(&["mesh of 4 hosts", "SLOW", "rows send, columns receive"]);
 }
 
 #[test]
 fn hosts_with_two_links_are_tested_over_both_at_once() {
-    let Some(fabric) = Fabric::new("two", 4, 100) else { return };
-    fabric.second_links(100);
-    fabric.shape_link(2, ["eth1", "q"], 30);
+    let Some(fabric) = Fabric::new("two", 4, 40) else { return };
+    fabric.second_links(40);
+    fabric.shape_link(2, ["eth1", "q"], 8);
     let file = fabric.file("page.html");
     let record = fabric.record(&format!("--html {}", file.display()));
     let links = &record["links"];

@@ -200,7 +200,8 @@ impl FarAway {
     }
 
     fn command(&self, options: &str) -> std::process::Command {
-        let options = format!("--yes -C cubic {options}");
+        // Whose slow start does not end where a delay varies, as with cubic (HyStart).
+        let options = format!("--yes -C reno {options}");
         before_others(tune(self.near(), &self.relayed.far, &self.state, &options))
     }
 

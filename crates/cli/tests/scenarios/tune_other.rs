@@ -292,7 +292,7 @@ fn a_client_that_is_killed_or_stopped_leaves_nothing_changed() {
     let _server = Server::start_first_on(&path.far, &options(&state, "--allow-tune"));
     let is_mended = || !words(&path.far, BUFFER).ends_with("16384");
     for (signal, within) in [("KILL", 5), ("STOP", 6)] {
-        let options = "--yes -C cubic -t 500ms --pairs 60";
+        let options = "--yes -C reno -t 500ms --pairs 60";
         let running = Running::start(before_others(tune(&path.near, &path.far, &state, options)));
         eventually("change", is_mended);
         running.signal(signal);
@@ -363,7 +363,7 @@ fn the_remedy_of_the_server_is_found_made_and_kept_there() {
     let state = Directory::new("other-tune");
     write_key(&state);
     let _server = Server::start_first_on(&path.far, &options(&state, "--allow-tune"));
-    let options = "--yes -C cubic -t 500ms --pairs 6 --json";
+    let options = "--yes -C reno -t 500ms --pairs 6 --json";
     let finished = Running::start(tune(&path.near, &path.far, &state, options)).finish_within(LONG);
     finished.assert_ran_to_its_end();
     let record = finished.json();

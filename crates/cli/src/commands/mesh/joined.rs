@@ -258,8 +258,12 @@ mod tests {
     #[test]
     fn the_address_with_the_most_connections_makes_room() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-        let connect =
-            || TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+        let connect = || {
+            let to = listener.local_addr().expect("bound");
+            let socket = TcpStream::connect(to).expect("it listens");
+            listener.accept().expect("a connection");
+            socket
+        };
         let [stranger, member] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
         let mut unproven = Unproven::default();
         let of_member = unproven.add(member, connect());
