@@ -10,8 +10,8 @@ use measurement::BitRate;
 use serde_json::Value;
 
 use crate::support::{
-    Directory, LINERATE, Running, Server, across, client_of, eventually, linerate, program, run,
-    skip,
+    Directory, LINERATE, Running, Server, before_others, client_of, eventually, linerate,
+    linerate_on, program, run, skip,
 };
 
 #[test]
@@ -36,14 +36,15 @@ fn the_knee_is_at_the_last_rate_that_arrives() {
     }
     let shape = Rate::from_bits_per_second(5_000_000).map(Shape::with_rate);
     let link = Link::create(&LinkSpec { shape, ..LinkSpec::default() }).expect("a link");
-    let _server = Server::start_on(&link.far, "");
+    let _server = Server::start_first_on(&link.far, "");
     let directory = Directory::new("sweep-knee");
     let file = directory.file("sweep.jsonl");
     let options = format!(
         "--over rate=1M..8M --pacing average -t 1s -q -o {}",
         file.to_str().expect("a path")
     );
-    let finished = across(&link, "sweep", &options);
+    let line = format!("sweep {} {options}", link.far.ipv4());
+    let finished = run(before_others(linerate_on(&link.near, &line)));
     finished.assert_success();
     let points = lines(&file);
     let curve: Vec<_> = points.iter().map(|line| asked_and_delivered(line)).collect();
