@@ -45,7 +45,7 @@ pub use persistence::{
     persist, persisted, unpersist,
 };
 pub use script::{Script, Step, script};
-pub use undo::{pending, undo, undo_below};
+pub use undo::{give_up, pending, undo, undo_below};
 
 use journal::{Journal, JournalEntry};
 use kernel::Kernel;
@@ -151,6 +151,9 @@ impl Tuning {
         };
         let is_in_effect = adjustable.is_set(&after.shown);
         let before = live.shown_before().to_owned();
+        let made = journal::Line::Made(id, after.exact.clone());
+        self.changes.last_mut().expect("it is the latest").note_made(after.exact);
+        self.journal.append(&made)?;
         Ok(Applied { id, setting, before, after: after.shown, is_in_effect })
     }
 

@@ -3,13 +3,16 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use host::tuning::{self, TuningError};
+use host::tuning::{self, ChangeId, TuningError};
 
 use crate::flags::UndoFlags;
 use crate::output;
 
 pub(crate) fn run(flags: &UndoFlags) -> anyhow::Result<ExitCode> {
-    let text = if flags.persistent {
+    let text = if let Some(number) = flags.give_up {
+        let setting = tuning::give_up(&flags.state, ChangeId::from_number(number))?;
+        format!("{setting}: stays as it is made\n")
+    } else if flags.persistent {
         persistent(flags)?
     } else if flags.dry_run {
         let pending = tuning::pending(&flags.state)?;

@@ -19,6 +19,14 @@ pub(crate) struct UndoFlags {
     /// and restore nothing
     #[arg(long, env = "LINERATE_DRY_RUN", value_parser = BoolishValueParser::new())]
     pub(crate) dry_run: bool,
+    /// Give the change with this number up, which the kernel refuses to take back: it stays as it is made
+    #[arg(
+        long,
+        env = "LINERATE_GIVE_UP",
+        value_name = "ID",
+        conflicts_with_all = ["persistent", "dry_run"]
+    )]
+    pub(crate) give_up: Option<u32>,
     /// Directory of the journal
     #[arg(
         long,
@@ -36,4 +44,4 @@ Examples:
   linerate undo --persistent    after linerate tune --persist
 
 It needs root, and may be repeated. Exit code 1: a setting could not be restored, and is still
-in the journal.";
+in the journal: its number is named, for --give-up.";

@@ -150,8 +150,12 @@ pub enum TuningError {
     },
 
     /// The value before a change could not be restored.
-    #[error("failed to undo {setting}: {source}")]
+    #[error(
+        "failed to undo {setting}: {source}; if it is to stay, give it up: linerate undo --give-up {id}"
+    )]
     Undo {
+        /// Number of the change.
+        id: ChangeId,
         /// The setting.
         setting: Setting,
         /// What the kernel says.

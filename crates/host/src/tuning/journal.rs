@@ -34,6 +34,8 @@ pub(super) enum Line {
     Place(TuningPlace),
     /// A change that is about to be made.
     Change(JournalEntry),
+    /// A change that was made, and the value that the kernel has since, as [`Value::exact`].
+    Made(ChangeId, String),
     /// A change that is undone.
     Undone(ChangeId),
     /// A change that is to stay.
@@ -54,6 +56,10 @@ pub(super) struct JournalEntry {
     pub(super) shown: String,
     /// Index of the interface; none: it is of none.
     pub(super) interface: Option<u32>,
+    /// What the kernel had after the change; none: the change was not made, or the process was killed
+    /// while it was.
+    #[serde(skip)]
+    pub(super) made: Option<String>,
 }
 
 impl JournalEntry {
@@ -64,7 +70,7 @@ impl JournalEntry {
         interface: Option<u32>,
     ) -> Self {
         let Value { exact, shown } = before.clone();
-        Self { id, setting: setting.clone(), before: exact, shown, interface }
+        Self { id, setting: setting.clone(), before: exact, shown, interface, made: None }
     }
 }
 
@@ -160,6 +166,21 @@ pub(super) fn left(directory: &Path) -> Result<Option<Left>, TuningError> {
 }
 
 impl Left {
+    /// Takes a change out of the journal, which stays as it is made.
+    pub(super) fn give_up(&self, id: ChangeId) -> Result<(), TuningError> {
+        let error = |source| TuningError::Journal { path: self.path.clone(), source };
+        let append = || -> io::Result<()> {
+            // A line that was cut off would swallow this one.
+            let bytes = read_file(&self.path)?;
+            let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let mut file = OpenOptions::new().append(true).open(&self.path)?;
+            file.set_len(whole as u64)?;
+            file.write_all(encode(&Line::Kept(id))?.as_bytes())?;
+            file.sync_all()
+        };
+        append().map_err(error)
+    }
+
     /// Deletes the journal; one with damaged lines is set aside, so that it can be looked at.
     pub(super) fn finish(self) -> Result<(), TuningError> {
         let error = |source| TuningError::Journal { path: self.path.clone(), source };
@@ -196,6 +217,10 @@ fn parse(bytes: &[u8]) -> Content {
         match decode(piece) {
             Some(Line::Place(place)) => content.place = Some(place),
             Some(Line::Change(entry)) => content.changes.push(entry),
+            Some(Line::Made(id, value)) => {
+                let change = content.changes.iter_mut().find(|change| change.id == id);
+                change.into_iter().for_each(|change| change.made = Some(value.clone()));
+            }
             Some(Line::Undone(id) | Line::Kept(id)) => {
                 content.changes.retain(|change| change.id != id);
             }

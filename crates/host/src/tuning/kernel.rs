@@ -96,6 +96,12 @@ impl Kernel {
         self.route()?.interface_index(name)
     }
 
+    /// The name that the interface with this index has now; none: there is no such interface.
+    pub(super) fn interface_name(&self, index: u32) -> io::Result<Option<String>> {
+        let links = self.route()?.links()?;
+        Ok(links.into_iter().find(|link| link.index == index).map(|link| link.name))
+    }
+
     /// Whether the calling thread is in the network namespace of this kernel.
     pub(super) fn require_own_namespace(&self) -> Result<(), Refusal> {
         let is_own = |own| own_namespace().is_ok_and(|inode| inode == own);

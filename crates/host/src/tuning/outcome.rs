@@ -13,6 +13,11 @@ use serde::{Deserialize, Serialize};
 pub struct ChangeId(u32);
 
 impl ChangeId {
+    /// The number of a change, as an error names it.
+    pub const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
     pub(super) const fn next(self) -> Self {
         Self(self.0 + 1)
     }
@@ -114,6 +119,11 @@ pub enum UndoOutcome {
         /// That value.
         value: String,
     },
+    /// Somebody else gave the setting another value after the change, and that is left.
+    Superseded {
+        /// That value.
+        value: String,
+    },
     /// The interface is not there any more, and its settings went with it.
     Gone,
     /// The host has booted since, and the setting does not have the value of the change.
@@ -126,6 +136,9 @@ impl Display for Undone {
         match &self.outcome {
             UndoOutcome::Restored { from, to } => write!(f, "{from} -> {to}"),
             UndoOutcome::Unchanged { value } => write!(f, "{value} as before"),
+            UndoOutcome::Superseded { value } => {
+                write!(f, "{value} was set since by another program, and is left")
+            }
             UndoOutcome::Gone => f.write_str("the interface is gone"),
             UndoOutcome::Booted => f.write_str("the host has booted since"),
         }

@@ -36,6 +36,23 @@ pub fn undo_below(directory: &Path, root: &Path) -> Result<Vec<Undone>, TuningEr
     undo_with(directory, &Kernel::below(root))
 }
 
+/// Gives a change up that an earlier session has left in the journal of `directory`: it stays as it is made.
+///
+/// # Errors
+/// [`TuningError::Busy`] if a session uses the directory, [`TuningError::NoSuchChange`],
+/// [`TuningError::Journal`].
+pub fn give_up(directory: &Path, change: ChangeId) -> Result<Setting, TuningError> {
+    let missing = || TuningError::NoSuchChange(change);
+    let left = journal::left(directory)?.ok_or_else(missing)?;
+    let entry = left.content.changes.iter().find(|entry| entry.id == change);
+    let setting = entry.ok_or_else(missing)?.setting.clone();
+    left.give_up(change)?;
+    if left.content.changes.len() == 1 {
+        left.finish()?;
+    }
+    Ok(setting)
+}
+
 /// What [`undo`] would undo, in its order: the commands that restore the values, each with the
 /// setting that was changed. Nothing is written.
 ///
@@ -106,6 +123,13 @@ impl Live {
         }
     }
 
+    /// The kernel has this value, as [`Value::exact`], since the change.
+    ///
+    /// [`Value::exact`]: super::adjustable::Value::exact
+    pub(super) fn note_made(&mut self, exact: String) {
+        self.entry.made = Some(exact);
+    }
+
     pub(super) const fn id(&self) -> ChangeId {
         self.entry.id
     }
@@ -135,18 +159,26 @@ impl Live {
 
     fn undo_after(&self, kernel: &Kernel, boot: Boot) -> Result<Undone, TuningError> {
         let setting = self.setting().clone();
-        let outcome = self
-            .outcome(kernel, boot)
-            .map_err(|source| TuningError::Undo { setting: setting.clone(), source })?;
+        let outcome = self.outcome(kernel, boot).map_err(|source| TuningError::Undo {
+            id: self.id(),
+            setting: setting.clone(),
+            source,
+        })?;
         Ok(Undone { id: self.id(), setting, outcome })
     }
 
     fn outcome(&self, kernel: &Kernel, boot: Boot) -> io::Result<UndoOutcome> {
         kernel.require_own_namespace().map_err(io::Error::other)?;
-        if self.is_gone(kernel, boot)? {
-            return Ok(UndoOutcome::Gone);
-        }
-        let found = match self.adjustable.read(kernel) {
+        let renamed;
+        let adjustable = match self.whereabouts(kernel, boot)? {
+            Whereabouts::AsNamed => &*self.adjustable,
+            Whereabouts::Renamed(adjustable) => {
+                renamed = adjustable;
+                &*renamed
+            }
+            Whereabouts::Gone => return Ok(UndoOutcome::Gone),
+        };
+        let found = match adjustable.read(kernel) {
             Ok(found) => found,
             Err(Refusal::Absent { .. }) => return Ok(UndoOutcome::Gone),
             Err(refusal) => return Err(io::Error::other(refusal)),
@@ -154,27 +186,72 @@ impl Live {
         if found.exact == self.entry.before {
             return Ok(UndoOutcome::Unchanged { value: found.shown });
         }
-        let is_ours = self.adjustable.is_set(&found.shown) && self.adjustable.outlives_boots();
-        if boot == Boot::Another && !is_ours {
+        let is_set = adjustable.is_set(&found.shown);
+        if boot == Boot::Another && !(is_set && adjustable.outlives_boots()) {
             return Ok(UndoOutcome::Booted);
         }
-        self.adjustable.restore(kernel, &self.entry.before)?;
-        let now = self.adjustable.read(kernel).map_err(io::Error::other)?;
+        let is_of_others = self.entry.made.as_ref().is_some_and(|made| *made != found.exact);
+        if is_of_others && !is_set {
+            return Ok(UndoOutcome::Superseded { value: found.shown });
+        }
+        adjustable.restore(kernel, &self.entry.before)?;
+        let now = adjustable.read(kernel).map_err(io::Error::other)?;
         if now.exact == self.entry.before {
             return Ok(UndoOutcome::Restored { from: found.shown, to: now.shown });
         }
         Err(io::Error::other(format!("it is {} now, not {}", now.exact, self.entry.before)))
     }
 
-    /// Whether the interface is not there any more; another one may have its name.
-    fn is_gone(&self, kernel: &Kernel, boot: Boot) -> io::Result<bool> {
+    /// Where the interface is. Within a boot its index tells: it may have been renamed, and another one
+    /// may have its name. After another boot its name does.
+    fn whereabouts(&self, kernel: &Kernel, boot: Boot) -> io::Result<Whereabouts> {
         let (Some(index), Some(name)) = (self.entry.interface, self.adjustable.interface()) else {
-            return Ok(false);
+            return Ok(Whereabouts::AsNamed);
         };
-        match kernel.interface_index(name) {
-            Ok(now) => Ok(boot == Boot::Same && now != index),
-            Err(error) if linux::netlink::ethtool::is_absent(&error) => Ok(true),
-            Err(error) => Err(error),
+        if boot == Boot::Another {
+            return match kernel.interface_index(name) {
+                Ok(_) => Ok(Whereabouts::AsNamed),
+                Err(error) if linux::netlink::ethtool::is_absent(&error) => Ok(Whereabouts::Gone),
+                Err(error) => Err(error),
+            };
+        }
+        match kernel.interface_name(index)? {
+            Some(now) if now == name => Ok(Whereabouts::AsNamed),
+            Some(now) => self.under_another_name(name, &now).map(Whereabouts::Renamed),
+            None => Ok(Whereabouts::Gone),
         }
     }
+
+    /// The setting of the interface that was `name`, and is `now`.
+    fn under_another_name(&self, name: &str, now: &str) -> io::Result<Box<dyn Adjustable>> {
+        let renamed = renamed(&self.setting().to_string(), name, now);
+        let adjustable = renamed.parse().ok().and_then(|setting| {
+            let adjustable = catalogue::adjustable(&setting).ok()?;
+            (adjustable.interface() == Some(now)).then_some(adjustable)
+        });
+        adjustable.ok_or_else(|| io::Error::other(format!("{name} is called {now} now")))
+    }
+}
+
+/// The interface of a change.
+enum Whereabouts {
+    AsNamed,
+    /// Its setting, under the name that it has now.
+    Renamed(Box<dyn Adjustable>),
+    Gone,
+}
+
+/// A command with another name of an interface: as a word, or as a part of a path or variable.
+fn renamed(command: &str, name: &str, now: &str) -> String {
+    let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || "-_:@".contains(letter);
+    let mut text = String::new();
+    let mut rest = command;
+    while let Some(at) = rest.find(name) {
+        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+        let is_whole = !before.ends_with(is_of_a_name) && !after.starts_with(is_of_a_name);
+        text.push_str(before);
+        text.push_str(if is_whole { now } else { name });
+        rest = after;
+    }
+    text + rest
 }

@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use lab::{Link, LinkSpec};
-use linerate_host::tuning::{Applied, Refusal, Tuning, TuningError, UndoOutcome};
+use linerate_host::tuning::{
+    self, Applied, ChangeId, Refusal, Tuning, TuningError, UndoOutcome, Undone,
+};
 use measurement::remedy::Setting;
 
 mod crash;
@@ -36,6 +38,9 @@ fn main() -> std::process::ExitCode {
         ("a_device_is_set_and_restored", a_device_is_set_and_restored),
         ("a_qdisc_comes_back_with_its_parameters", a_qdisc_comes_back_with_its_parameters),
         ("what_is_kept_stays", what_is_kept_stays),
+        ("what_others_set_since_is_left", what_others_set_since_is_left),
+        ("an_interface_is_found_under_another_name", an_interface_is_found_under_another_name),
+        ("what_cannot_be_undone_is_given_up", what_cannot_be_undone_is_given_up),
         ("files_of_a_copy_are_set_and_restored", files_of_a_copy_are_set_and_restored),
         ("a_thread_elsewhere_is_refused", a_thread_elsewhere_is_refused),
     ])
@@ -199,6 +204,63 @@ fn what_is_kept_stays() -> Outcome {
         assert!(tool("ip link show dev near0")?.contains("mtu 1500"));
         Ok(())
     })
+}
+
+fn what_others_set_since_is_left() -> Outcome {
+    Place::create()?.run(|place| {
+        let mut tuning = place.open()?;
+        tuning.apply(&"ip link set dev near0 mtu 9000".parse()?)?;
+        tuning.apply(&"ip link set dev near0 txqueuelen 77".parse()?)?;
+        run_tool("ip link set dev near0 mtu 4000")?;
+        let undone = tuning.close()?;
+        let value = "4000".to_owned();
+        assert_eq!(undone[1].outcome, UndoOutcome::Superseded { value }, "{undone:?}");
+        let link = tool("ip link show dev near0")?;
+        assert!(link.contains("mtu 4000") && link.contains("qlen 1000"), "{link}");
+        Ok(())
+    })
+}
+
+fn an_interface_is_found_under_another_name() -> Outcome {
+    Place::create()?.run(|place| {
+        let mut tuning = place.open()?;
+        tuning.apply(&"ip link set dev near0 mtu 9000".parse()?)?;
+        tuning.apply(&"ethtool -K near0 tso off".parse()?)?;
+        tuning.apply(&"echo 1 > /sys/class/net/near0/queues/rx-0/rps_cpus".parse()?)?;
+        run_tool("ip link set near0 down && ip link set near0 name wan0 && ip link set wan0 up")?;
+        // Another one has its name.
+        run_tool("ip link add near0 mtu 2000 type veth peer name near1")?;
+        let undone = tuning.close()?;
+        let is_restored = |one: &Undone| matches!(one.outcome, UndoOutcome::Restored { .. });
+        assert!(undone.len() == 3 && undone.iter().all(is_restored), "{undone:?}");
+        assert!(tool("ip link show dev wan0")?.contains("mtu 1500"));
+        assert!(tool("ip link show dev near0")?.contains("mtu 2000"));
+        assert!(tool("ethtool -k wan0")?.contains("tcp-segmentation-offload: on"));
+        Ok(())
+    })
+}
+
+fn what_cannot_be_undone_is_given_up() -> Outcome {
+    let place = Place::create()?;
+    let root = place.directory.join("root");
+    let folder = root.join("proc/irq/27");
+    std::fs::create_dir_all(&folder)?;
+    let file = folder.join("smp_affinity");
+    std::fs::write(&file, "3f\n")?;
+    let mut tuning = Tuning::open_below(&place.directory, &root)?;
+    let id = tuning.apply(&"echo 10 > /proc/irq/27/smp_affinity".parse()?)?.id;
+    std::fs::remove_file(&file)?;
+    std::fs::create_dir(&file)?;
+    let error = tuning.close().expect_err("no file to write").to_string();
+    assert!(error.ends_with(&format!("linerate undo --give-up {id}")), "{error}");
+    let shut = Tuning::open_below(&place.directory, &root).expect_err("a change is left");
+    assert!(matches!(shut, TuningError::Unfinished { .. }), "{shut}");
+    let none = tuning::give_up(&place.directory, ChangeId::from_number(99)).expect_err("no such");
+    assert!(matches!(none, TuningError::NoSuchChange(_)), "{none}");
+    let setting = tuning::give_up(&place.directory, id)?;
+    assert_eq!(setting.to_string(), "echo 10 > /proc/irq/27/smp_affinity");
+    Tuning::open_below(&place.directory, &root)?;
+    Ok(())
 }
 
 /// Settings of the whole host, which no namespace has of its own.
