@@ -1,5 +1,6 @@
 //! An interface that frames leave by or arrive at, and the Ethernet address of a next hop.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::thread;
@@ -8,7 +9,7 @@ use std::{fs, io};
 
 use dataplane::now;
 use linux::frame_socket::FrameSocket;
-use linux::netlink::RouteSocket;
+use linux::netlink::{LinkEntry, RouteSocket};
 use measurement::BitRate;
 
 use crate::error::PacketError;
@@ -27,7 +28,8 @@ pub struct Port {
     pub mtu: u32,
     /// Its addresses.
     pub addresses: Vec<IpAddr>,
-    /// Whether a default route of this host leaves by it: others may need the link.
+    /// Whether a default route of this host leaves by it, or by a bridge, bond, VLAN or the like of which
+    /// it is a part: others may need the link.
     pub has_default_route: bool,
     /// The number of its receive queues.
     pub queues: u32,
@@ -42,6 +44,8 @@ impl Port {
     pub fn read(name: &str) -> Result<Self, PacketError> {
         let mut route = RouteSocket::open().map_err(PacketError::Inspect)?;
         let links = route.links().map_err(PacketError::Inspect)?;
+        let defaults = route.default_route_interfaces().map_err(PacketError::Inspect)?;
+        let carriers = carriers(defaults, &links);
         let link = links.into_iter().find(|link| link.name == name);
         let link = link.ok_or_else(|| PacketError::NoInterface(name.to_owned()))?;
         if !link.is_up() {
@@ -54,7 +58,6 @@ impl Port {
         let mac = mac.ok().filter(|_| link.device_type == ETHERNET);
         let mac = mac.map(MacAddress).ok_or_else(|| PacketError::NotEthernet(name.to_owned()))?;
         let addresses = route.addresses().map_err(PacketError::Inspect)?;
-        let routes = route.routes().map_err(PacketError::Inspect)?;
         let index = link.index;
         let own = addresses.iter().filter(|address| address.index == index);
         Ok(Self {
@@ -63,9 +66,7 @@ impl Port {
             mac,
             mtu: link.mtu,
             addresses: own.map(|address| address.address).collect(),
-            has_default_route: routes
-                .iter()
-                .any(|route| route.prefix_length == 0 && route.index == index),
+            has_default_route: carriers.contains(&index),
             queues: link.receive_queues.unwrap_or(1).max(1),
         })
     }
@@ -103,6 +104,26 @@ impl Port {
         };
         let all = self.addresses.iter().filter(|address| address.is_ipv4() == is_ipv4);
         all.min_by_key(|address| is_link_local(address)).copied()
+    }
+}
+
+/// The interfaces that carry what leaves by `interfaces`: those themselves, their ports, and the lower
+/// devices below them.
+fn carriers(interfaces: BTreeSet<u32>, links: &[LinkEntry]) -> BTreeSet<u32> {
+    let mut found = interfaces;
+    // The other end of a veth is no lower device.
+    let has_lower =
+        |link: &&LinkEntry| link.peer_namespace.is_none() && link.kind.as_deref() != Some("veth");
+    loop {
+        let ports = links.iter().filter(|link| link.master.is_some_and(|one| found.contains(&one)));
+        let ports = ports.map(|link| link.index);
+        let upper = links.iter().filter(|link| found.contains(&link.index)).filter(has_lower);
+        let lower = upper.filter_map(|link| link.peer);
+        let new: Vec<_> = ports.chain(lower).filter(|index| !found.contains(index)).collect();
+        if new.is_empty() {
+            return found;
+        }
+        found.extend(new);
     }
 }
 

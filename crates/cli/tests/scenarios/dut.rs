@@ -180,18 +180,49 @@ fn what_cannot_be_measured_is_said_in_a_sentence() {
     run(linerate("dut --port-a a")).assert_complaint(2, &["--port-b"]);
 }
 
+/// Default routes: over the port, in two halves, in another table; over a VLAN on it, a macvlan on it,
+/// and a bridge that it is a port of.
 #[test]
 fn a_link_that_others_need_is_refused() {
     let Some(device) = device(DeviceKind::Router { rules: 0 }) else { return };
     let gateway = device.gateway().expect("it routes");
-    let mut route = device.command("ip");
-    route.args(["route", "add", "default", "via", &gateway.to_string()]);
-    assert!(route.status().expect("iproute2").success());
-    for line in [
-        "dut --port-a port-a --port-b port-b".to_owned(),
-        "packets --from port-a --to port-b".to_owned(),
-    ] {
-        run(at_tester(&device, &line)).assert_complaint(2, &["default route", "--i-own-this-link"]);
+    let on = |name: &str, kind: &str| {
+        format!(
+            "ip link add link port-a name {name} {kind} && ip link set {name} up && ip route add default dev {name}"
+        )
+    };
+    let ways = [
+        (format!("ip route add default via {gateway}"), "ip route del default".to_owned()),
+        (
+            format!("ip route add 0.0.0.0/1 via {gateway}"),
+            "ip route del 0.0.0.0/1".to_owned(),
+        ),
+        (
+            format!("ip route add default via {gateway} table 77"),
+            "ip route flush table 77".to_owned(),
+        ),
+        (on("vlan7", "type vlan id 7"), "ip link del vlan7".to_owned()),
+        (on("mac7", "type macvlan"), "ip link del mac7".to_owned()),
+        (
+            "ip link add bridge7 type bridge && ip link set bridge7 up && ip link set port-a master bridge7 && ip route add default dev bridge7".to_owned(),
+            "ip link del bridge7".to_owned(),
+        ),
+    ];
+    let shell = |script: &str| {
+        let done = device.command("sh").args(["-c", script]).status();
+        done.is_ok_and(|status| status.success())
+    };
+    for (make, take_back) in ways {
+        // A kernel may lack a kind of device.
+        if !shell(&make) {
+            shell(&take_back);
+            continue;
+        }
+        for line in ["dut --port-a port-a --port-b port-b", "packets --from port-a --to port-b"] {
+            let finished = run(at_tester(&device, line));
+            finished.assert_complaint(2, &["default route", "--i-own-this-link"]);
+        }
+        assert!(shell(&take_back), "{take_back}");
     }
 }
 

@@ -41,6 +41,8 @@ pub struct LinkEntry {
     /// Index of the related link (`IFLA_LINK`): the other end of a veth, the lower device
     /// of a VLAN.
     pub peer: Option<u32>,
+    /// Index of the bridge, bond or other device of which it is a port (`IFLA_MASTER`).
+    pub master: Option<u32>,
     /// Number of the namespace of the related link, if it is another one
     /// (`IFLA_LINK_NETNSID`).
     pub peer_namespace: Option<u32>,
@@ -104,6 +106,7 @@ fn entry(message: &[u8]) -> Option<LinkEntry> {
         qdisc: words(kernel::IFLA_QDISC),
         address: attribute(attributes, kernel::IFLA_ADDRESS).unwrap_or_default().to_vec(),
         peer: number(kernel::IFLA_LINK),
+        master: number(kernel::IFLA_MASTER),
         peer_namespace: number(kernel::IFLA_LINK_NETNSID),
         counters: counters.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect(),
     })

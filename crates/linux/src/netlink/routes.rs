@@ -1,5 +1,6 @@
 //! The routes of a network namespace's main table.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -34,6 +35,36 @@ impl RouteSocket {
         let of_each = self.dump(libc::RTM_GETROUTE, &body.encode(), entries)?;
         Ok(of_each.into_iter().flatten().collect())
     }
+
+    /// Lists the interfaces by which a default route of any table leaves, or half of one: VPNs set
+    /// `0.0.0.0/1` and `128.0.0.0/1`.
+    ///
+    /// # Errors
+    /// Those of [`Self::routes`].
+    pub fn default_route_interfaces(&mut self) -> io::Result<BTreeSet<u32>> {
+        let body = RouteMessage { family: 0, destination_length: 0 };
+        let of_each = self.dump(libc::RTM_GETROUTE, &body.encode(), default_route)?;
+        Ok(of_each.into_iter().flatten().collect())
+    }
+}
+
+/// The interfaces of a route to everything, or to half of it.
+fn default_route(message: &[u8]) -> Option<Vec<u32>> {
+    let attributes = message.get(RouteMessage::BYTES..)?;
+    let is_wide = *message.get(RouteMessage::DESTINATION_LENGTH)? <= 1;
+    if !is_wide || !is_configured(message)? {
+        return None;
+    }
+    if let Some(hops) = attribute(attributes, kernel::RTA_MULTIPATH) {
+        return Some(next_hops(hops).map(|(index, _)| index).collect());
+    }
+    Some(vec![u32_at(attribute(attributes, kernel::RTA_OIF)?, 0..4)?])
+}
+
+/// Whether a route is unicast, and no cached one.
+fn is_configured(message: &[u8]) -> Option<bool> {
+    let is_cached = u32_at(message, RouteMessage::FLAGS)? & kernel::RTM_F_CLONED != 0;
+    Some(*message.get(RouteMessage::TYPE)? == kernel::RTN_UNICAST && !is_cached)
 }
 
 impl RouteSocket {
@@ -85,9 +116,7 @@ fn is_of_main_table(message: &[u8], attributes: &[u8]) -> Option<bool> {
         Some(table) => u32_at(table, 0..4)?,
         None => u32::from(*message.get(RouteMessage::TABLE)?),
     };
-    let is_cached = u32_at(message, RouteMessage::FLAGS)? & kernel::RTM_F_CLONED != 0;
-    let is_unicast = *message.get(RouteMessage::TYPE)? == kernel::RTN_UNICAST;
-    Some(table == u32::from(kernel::RT_TABLE_MAIN) && is_unicast && !is_cached)
+    Some(table == u32::from(kernel::RT_TABLE_MAIN) && is_configured(message)?)
 }
 
 fn everything(family: u8) -> Option<IpAddr> {
