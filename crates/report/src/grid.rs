@@ -1,6 +1,7 @@
 //! Tables of quantities ([`Grid`]) as text, JSON and CSV: the same rows in each. Pure: nothing is
 //! computed, and no column is left out of what programs read.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use measurement::units::group_thousands;
@@ -162,7 +163,7 @@ impl Value {
     fn to_csv(&self) -> String {
         match self.to_json() {
             None => String::new(),
-            Some(Json::String(text)) => quoted(&text),
+            Some(Json::String(text)) => quoted(&inert(&text)),
             Some(number) => number.to_string(),
         }
     }
@@ -186,6 +187,12 @@ fn in_unit(size: ByteSize, unit: usize) -> String {
 
 /// Units of sizes, each 1024 times the one before.
 const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+/// Text that a spreadsheet does not take for a formula: an apostrophe precedes what it would calculate.
+fn inert(text: &str) -> Cow<'_, str> {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
+}
 
 /// A field of CSV: in quotes where it has a character that separates (RFC 4180, section 2).
 fn quoted(text: &str) -> String {
@@ -276,6 +283,21 @@ mod tests {
             String::from_utf8(csv).expect("text"),
             "path,rate_bits_per_second,lost_ratio,x\n\"a \"\"b\"\", c\",941400000,0.0015,\nd,,0.0,\n"
         );
+    }
+
+    #[test]
+    fn no_spreadsheet_calculates_what_a_text_says() {
+        for (text, cell) in [
+            ("=1+1", "'=1+1"),
+            ("-P 4", "'-P 4"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("=\"a\"", "\"'=\"\"a\"\"\""),
+            ("eth0", "eth0"),
+            ("a=1", "a=1"),
+        ] {
+            assert_eq!(Value::Text(text.to_owned()).to_csv(), cell);
+        }
+        assert_eq!(Value::Share(-0.5).to_csv(), "-0.5");
     }
 
     #[test]

@@ -13,8 +13,12 @@ use crate::units::ByteSize;
 impl Display for Setting {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let words = self.words();
-        let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
-        f.pad(&words.join(" "))
+        let shown = |(at, word)| {
+            let is_redirection = at == REDIRECTION && words[0] == "echo" && word == ">";
+            if is_redirection { Cow::Borrowed(">") } else { quoted(word) }
+        };
+        let shown: Vec<_> = words.iter().map(String::as_str).enumerate().map(shown).collect();
+        f.pad(&shown.join(" "))
     }
 }
 
@@ -145,11 +149,14 @@ fn bytes(size: ByteSize) -> String {
 /// A word as a POSIX shell reads it (sh(1), 2.2.2); the redirection stays one.
 fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:=+@%".contains(letter);
-    if word == ">" || (!word.is_empty() && word.chars().all(is_plain)) {
+    if !word.is_empty() && word.chars().all(is_plain) {
         return Cow::Borrowed(word);
     }
     Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
 }
+
+/// Place of `>` among the words of `echo VALUE > FILE`.
+const REDIRECTION: usize = 2;
 
 /// Error of parsing a [`Setting`]: the text is not a command that a setting is written as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -364,6 +371,16 @@ mod tests {
         "--cpus 0",
         "--cpus 0,2,35",
     ];
+
+    #[test]
+    fn an_interface_of_any_name_is_a_word() {
+        let mtu = |interface: &str| {
+            Setting::Mtu { interface: interface.to_owned(), bytes: 9_000 }.to_string()
+        };
+        assert_eq!(mtu(">"), "ip link set dev '>' mtu 9000");
+        assert_eq!(mtu("a b;c"), "ip link set dev 'a b;c' mtu 9000");
+        assert_eq!(mtu(">").parse::<Setting>().map(|one| one.to_string()), Ok(mtu(">")));
+    }
 
     #[test]
     fn what_is_read_is_written_again() {
