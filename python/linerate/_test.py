@@ -73,7 +73,8 @@ def _worded(name: str, value: Optional[Union[int, str]]) -> list[str]:
 
 
 def _run(host: str, words: Sequence[str], given: Optional[str]) -> Sequence[Record]:
-    command = [find(given), "test", host, "--json", "--quiet", *words]
+    # A host is never an option, whatever it begins with.
+    command = [find(given), "test", "--json", "--quiet", *words, "--", host]
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

@@ -71,6 +71,8 @@ def test_errors_are_exceptions_by_exit_code(port: int) -> None:
     with pytest.raises(linerate.TestFailed) as unreachable:
         linerate.test("127.0.0.1", port=1, seconds=1)
     assert unreachable.value.kind == "unreachable"
+    with pytest.raises(linerate.TestFailed):
+        linerate.test("--version", port=port, seconds=1)
     with pytest.raises(linerate.RequirementMissed) as missed:
         linerate.test(
             "127.0.0.1", port=port, rate="10M", seconds=1, options=["--min-rate", "1T"]
