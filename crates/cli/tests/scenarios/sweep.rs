@@ -43,8 +43,8 @@ fn the_knee_is_at_the_last_rate_that_arrives() {
         "--over rate=1M..8M --pacing average -t 1s -q -o {}",
         file.to_str().expect("a path")
     );
-    let line = format!("sweep {} {options}", link.far.ipv4());
-    let finished = run(before_others(linerate_on(&link.near, &line)));
+    let words = format!("sweep {} {options}", link.far.ipv4());
+    let finished = run(before_others(linerate_on(&link.near, &words)));
     finished.assert_success();
     let points = lines(&file);
     let curve: Vec<_> = points.iter().map(|line| asked_and_delivered(line)).collect();

@@ -219,7 +219,9 @@ fn parse(bytes: &[u8]) -> Content {
             Some(Line::Change(entry)) => content.changes.push(entry),
             Some(Line::Made(id, value)) => {
                 let change = content.changes.iter_mut().find(|change| change.id == id);
-                change.into_iter().for_each(|change| change.made = Some(value.clone()));
+                if let Some(change) = change {
+                    change.made = Some(value);
+                }
             }
             Some(Line::Undone(id) | Line::Kept(id)) => {
                 content.changes.retain(|change| change.id != id);
