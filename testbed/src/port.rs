@@ -43,7 +43,7 @@ pub fn await_listener(host: Option<&Host>, port: u16, server: &mut Running) -> R
         Err(error) => Some(Err(error)),
     });
     let end = end.unwrap_or_else(|| Err(anyhow!("the server does not listen")));
-    end.map_err(|error| anyhow!("{error:#}: {}", server.stderr().trim()))
+    end.map_err(|error| anyhow!("{error:#}: {}", server.complaint().trim()))
 }
 
 /// Waits until a TCP connection from `host` (`None`: from this host) to `address` succeeds: the

@@ -137,7 +137,15 @@ impl Running {
             line.or_else(|| has_ended.then_some(Err("ended")))
         });
         let end = end.unwrap_or(Err("does not report it"));
-        end.map_err(|why| anyhow!("{} {why}: {}", self.name, self.stderr().trim()))
+        end.map_err(|why| {
+            let complaint = self.complaint();
+            anyhow!("{} {why}: {}", self.name, complaint.trim())
+        })
+    }
+
+    /// What the child has printed on standard error; all of it, if it has ended.
+    pub fn complaint(&mut self) -> String {
+        if self.is_running() { self.stderr() } else { self.stderr.finish() }
     }
 
     /// Sends a signal to the child by its name without `SIG`, e.g. `INT` (kill(1)).
