@@ -166,7 +166,7 @@ impl Opener<'_> {
             if now >= next_hello {
                 send_hello(&socket, self.hello).map_err(failed)?;
                 next_hello = now.after(pause);
-                pause *= 2;
+                pause = self.next_pause(pause);
             }
             self.wait_for(&socket, next_hello.min(deadline))?;
             if self.is_answered(&socket, last).map_err(failed)? {
@@ -186,6 +186,13 @@ impl Opener<'_> {
 
     fn first_pause(&self) -> Duration {
         if self.peer_is_linerate { (3 * self.rtt).max(FIRST_PAUSE) } else { FIRST_PAUSE_IPERF3 }
+    }
+
+    /// The pause after the next hello: twice as long, and towards a linerate never so long that little of
+    /// [`HELLO_LIMIT`] is left for another.
+    fn next_pause(&self, pause: Duration) -> Duration {
+        let longest = if self.peer_is_linerate { LONGEST_PAUSE.max(pause) } else { HELLO_LIMIT };
+        (2 * pause).min(longest)
     }
 
     fn wait_for(&mut self, socket: &UdpSocket, until: Timestamp) -> Result<(), SessionError> {
@@ -244,6 +251,7 @@ fn send_hello(socket: &UdpSocket, hello: Hello) -> io::Result<()> {
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_millis(800);
 const FIRST_PAUSE_IPERF3: Duration = Duration::from_secs(1);
 /// How long to wait for the server's reason after a stream failed.
 const LAST_WORD: Duration = Duration::from_millis(100);

@@ -221,7 +221,8 @@ impl<'o, 'a> ParallelOpener<'o, 'a> {
             .map_err(|error| SessionError::OpenStream { id: stream_id(index), error })?;
         let due = self.opener.clock.now().after(pause);
         self.due.insert((due, index));
-        self.places[index as usize] = Place::Greeting { socket, pause: 2 * pause, since, due };
+        self.places[index as usize] =
+            Place::Greeting { socket, pause: self.opener.next_pause(pause), since, due };
         Ok(())
     }
 
