@@ -110,15 +110,17 @@ fn admit_all(listener: &TcpListener, key: &SharedKey, joined: &SyncSender<Member
     let (unproven, is_over) = (Mutex::new(Unproven::default()), AtomicBool::new(false));
     let unproven = || unproven.lock().expect("no holder panics");
     thread::scope(|scope| {
-        while let Ok((socket, from)) = listener.accept() {
-            if is_over.load(Relaxed) {
-                return;
-            }
+        while !is_over.load(Relaxed) {
+            let Ok((socket, from)) = listener.accept() else {
+                // An error of one connection, or no descriptor is left for a while (accept(2)).
+                thread::sleep(ACCEPT_REST);
+                continue;
+            };
             // Without a second handle it could not be ended for another.
             let Ok(handle) = socket.try_clone() else { continue };
             let number = unproven().add(from.ip().to_canonical(), handle);
             let (unproven, is_over) = (&unproven, &is_over);
-            scope.spawn(move || {
+            let proof = thread::Builder::new().spawn_scoped(scope, move || {
                 let member = admit(socket, key);
                 unproven().remove(number);
                 // Who does not prove it is no member, whatever the reason.
@@ -126,6 +128,10 @@ fn admit_all(listener: &TcpListener, key: &SharedKey, joined: &SyncSender<Member
                     is_over.store(true, Relaxed);
                 }
             });
+            // The system has no thread for it now.
+            if proof.is_err() {
+                unproven().remove(number);
+            }
         }
     });
 }
@@ -247,6 +253,8 @@ const JOIN_LIMIT: Duration = Duration::from_secs(600);
 const PROOF_LIMIT: Duration = Duration::from_secs(10);
 /// Connections that may prove the key at the same time.
 const AT_ONCE: usize = 32;
+/// Pause after a connection that could not be accepted.
+const ACCEPT_REST: Duration = Duration::from_millis(10);
 const LONGEST_HELLO: u64 = 1024;
 
 #[cfg(test)]
