@@ -143,7 +143,7 @@ impl Running {
         })
     }
 
-    /// What the child has printed on standard error; all of it, if it has ended.
+    /// Standard error of the child: what it has printed so far, or all of it if the child has ended.
     pub fn complaint(&mut self) -> String {
         if self.is_running() { self.stderr() } else { self.stderr.finish() }
     }

@@ -153,7 +153,8 @@ impl Tuning {
         let before = live.shown_before().to_owned();
         let made = journal::Line::Made(id, after.exact.clone());
         self.changes.last_mut().expect("it is the latest").note_made(after.exact);
-        self.journal.append(&made)?;
+        // Without that line the change is undone whatever value is found.
+        _ = self.journal.append(&made);
         Ok(Applied { id, setting, before, after: after.shown, is_in_effect })
     }
 

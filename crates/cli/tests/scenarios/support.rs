@@ -150,7 +150,7 @@ impl Server {
         Self::spawn(linerate_on(host, &format!("serve --verbose {options}")))
     }
 
-    /// The same, before whatever else the machine does.
+    /// Starts a server on `host` that runs before other processes ([`before_others`]).
     pub(crate) fn start_first_on(host: &Host, options: &str) -> Self {
         Self::spawn(before_others(linerate_on(host, &format!("serve --verbose {options}"))))
     }

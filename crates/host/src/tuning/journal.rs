@@ -56,8 +56,8 @@ pub(super) struct JournalEntry {
     pub(super) shown: String,
     /// Index of the interface; none: it is of none.
     pub(super) interface: Option<u32>,
-    /// What the kernel had after the change; none: the change was not made, or the process was killed
-    /// while it was.
+    /// Value of the setting after the change, as [`Value::exact`]. `None`: the process ended before it had
+    /// read the value.
     #[serde(skip)]
     pub(super) made: Option<String>,
 }

@@ -96,7 +96,7 @@ impl Kernel {
         self.route()?.interface_index(name)
     }
 
-    /// The name that the interface with this index has now; none: there is no such interface.
+    /// Current name of the interface with this index. Returns `None` if there is no such interface.
     pub(super) fn interface_name(&self, index: u32) -> io::Result<Option<String>> {
         let links = self.route()?.links()?;
         Ok(links.into_iter().find(|link| link.index == index).map(|link| link.name))
