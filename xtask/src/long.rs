@@ -79,12 +79,20 @@ fn run(chosen: &[&Stage], within: Option<Duration>) -> Result<String> {
         }
         say(format!("\n== long: {}", stage.name));
         let stage_start = Instant::now();
-        let own = command::run(Command::new(env::current_exe()?).args(["long", stage.name]));
-        let result = if own.is_ok() { "passed" } else { "FAILED" };
+        let mut own = Command::new(env::current_exe()?);
+        let (passed, lines) = command::listen(own.args(["long", stage.name]))?;
+        let result = if passed { "passed" } else { "FAILED" };
         table.push([stage.name.to_owned(), result.to_owned(), test::spent(stage_start)]);
-        failed.extend(own.err().map(|_| stage.name));
+        if !passed {
+            failed.push((stage.name, lines));
+        }
     }
     say(format!("\n{table}"));
+    for (name, lines) in &failed {
+        let end = lines.split_at(lines.len().saturating_sub(LAST_LINES)).1.join("\n");
+        say(format!("\n== the end of {name}\n{end}"));
+    }
+    let failed: Vec<_> = failed.iter().map(|(name, _)| *name).collect();
     ensure!(failed.is_empty(), "long: {} failed", failed.join(", "));
     let passed = chosen.len() - left_out;
     Ok(format!("long: {passed} stages passed in {}, {left_out} not run", test::spent(start)))
@@ -140,6 +148,8 @@ fn list() -> Table {
     table
 }
 
+/// Of a stage that failed, below the table: who reads only the end of a log sees why.
+const LAST_LINES: usize = 25;
 /// Four hours before the newest commit, in seconds.
 const RECENT_SECONDS: u64 = 4 * 60 * 60;
 

@@ -105,6 +105,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
 
 /// The results of tasks about size, memory and wall time, with generous limits of times.
 pub(crate) fn quick(workspace: &Workspace) -> Result<()> {
+    packages::provide(&packages::TESTS)?;
     let mut missed = Vec::new();
     for (name, words, allowance) in QUICK {
         let mut command = Task::new(name).command(workspace)?;
