@@ -215,7 +215,7 @@ impl Device {
 /// Runs a command, whose output is of no interest.
 fn run(command: &mut Command) -> io::Result<()> {
     let status = command.stdout(Stdio::null()).status()?;
-    let failed = || io::Error::other(format!("{command:?}: {status}"));
+    let failed = || io::Error::other(format!("{}: {status}", command.get_program().display()));
     if status.success() { Ok(()) } else { Err(failed()) }
 }
 

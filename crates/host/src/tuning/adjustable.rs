@@ -1,13 +1,12 @@
 //! How a setting is read, written and restored: what each kind in the catalogue implements.
 
-use std::fmt::Debug;
 use std::io;
 
 use super::kernel::Kernel;
 use super::{Refusal, Risk};
 
 /// A setting of a host that can be changed and restored.
-pub(super) trait Adjustable: Debug + Send {
+pub(super) trait Adjustable: Send {
     /// What is changed, in words that differ for different settings.
     fn targets(&self) -> Vec<String>;
 

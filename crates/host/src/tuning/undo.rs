@@ -1,7 +1,7 @@
 //! Undoing: of a change of this session, and of those that an earlier one has left in its journal.
 
-use std::io;
 use std::path::Path;
+use std::{fmt, io};
 
 use measurement::remedy::Setting;
 
@@ -105,10 +105,15 @@ enum Boot {
 }
 
 /// A change that may have been made, and is to be undone.
-#[derive(Debug)]
 pub(super) struct Live {
     entry: JournalEntry,
     adjustable: Box<dyn Adjustable>,
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.entry.id, formatter)
+    }
 }
 
 impl Live {
