@@ -6,9 +6,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
+use linux::file_lock::Lock;
 use measurement::remedy::Setting;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +22,7 @@ pub(super) struct Journal {
     place: TuningPlace,
     /// None before the first line: a session that changes nothing leaves no file.
     file: Option<File>,
-    _lock: File,
+    _lock: Lock,
 }
 
 /// A line of a journal.
@@ -150,7 +149,7 @@ pub(super) struct Content {
 pub(super) struct Left {
     pub(super) path: PathBuf,
     pub(super) content: Content,
-    _lock: File,
+    _lock: Lock,
 }
 
 /// The journal in a directory; none: there is no such file.
@@ -258,7 +257,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 
 /// Locks a directory, which is made if it is not there. Whoever can read the lock file can lock it
 /// (flock(2)), so that only its owner may.
-pub(super) fn lock(directory: &Path) -> Result<File, TuningError> {
+pub(super) fn lock(directory: &Path) -> Result<Lock, TuningError> {
     let unusable = |source| unusable(directory, source);
     make_private(directory).map_err(unusable)?;
     let path = directory.join(LOCK);
@@ -267,14 +266,7 @@ pub(super) fn lock(directory: &Path) -> Result<File, TuningError> {
     if file.metadata().map_err(unusable)?.permissions().mode() & OF_OTHERS != 0 {
         file.set_permissions(Permissions::from_mode(PRIVATE_FILE)).map_err(unusable)?;
     }
-    // A child process has what its parent locked, and then gave up, until it runs its program.
-    for _ in 0..LOCK_TRIES {
-        if linux::file_lock::try_lock(&file).map_err(unusable)? {
-            return Ok(file);
-        }
-        thread::sleep(LOCK_REST);
-    }
-    Err(TuningError::Busy { path })
+    Lock::take(&file).map_err(unusable)?.ok_or(TuningError::Busy { path })
 }
 
 /// Makes a directory for its owner alone, if it is not there.
@@ -309,8 +301,6 @@ const LOCK: &str = "tuning.lock";
 const PRIVATE_DIRECTORY: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
 const OF_OTHERS: u32 = 0o077;
-const LOCK_TRIES: u32 = 10;
-const LOCK_REST: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use analysis::mesh::{HostId, Pair, Round};
 use anyhow::Context;
 use campaign::mesh::{self, MeshHost};
+use linux::file_lock::Lock;
 use measurement::mesh::MeshSchema;
 use measurement::{MeshEvent, MeshPair, MeshStage};
 
@@ -21,6 +22,7 @@ use crate::exit::UsageError;
 pub(super) struct Store {
     path: PathBuf,
     file: File,
+    _lock: Option<Lock>,
     pub(super) seed: u64,
     places: BTreeSet<Place>,
 }
@@ -49,11 +51,16 @@ impl Store {
                 UsageError(format!("cannot write {shown}: {why}; choose another file"))
             }
         })?;
-        if let Ok(false) = linux::file_lock::try_lock(&file) {
-            let text = format!("another mesh writes {shown}: wait for its end");
-            return Err(UsageError(text).into());
-        }
-        let mut store = Self { path: path.to_owned(), file, seed: SEED, places: BTreeSet::new() };
+        let lock = match Lock::take(&file) {
+            Ok(None) => {
+                let text = format!("another mesh writes {shown}: wait for its end");
+                return Err(UsageError(text).into());
+            }
+            // A file system without locks is none the worse.
+            taken => taken.ok().flatten(),
+        };
+        let (path, places) = (path.to_owned(), BTreeSet::new());
+        let mut store = Self { path, file, _lock: lock, seed: SEED, places };
         let names: Vec<_> = hosts.iter().map(|host| host.name.clone()).collect();
         if !store.read(&names)? {
             let seed = store.seed;

@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use linux::file_lock::Lock;
 use measurement::{RunEvent, TestRecord};
 use report::export::write_event;
 use report::import::record;
@@ -20,6 +21,7 @@ use crate::exit::UsageError;
 pub(super) struct Store {
     path: PathBuf,
     file: File,
+    _lock: Option<Lock>,
     /// Bytes of whole lines.
     length: u64,
     /// Lines, so far.
@@ -39,13 +41,13 @@ impl Store {
             options.create_new(true).open(path)
         };
         let file = opened.map_err(|error| refused(path, &error))?;
-        lock(&file, path)?;
+        let lock = lock(&file, path)?;
         let bytes = read(&file, path)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let (lines, rest) = bytes.split_at(whole);
         let records = records(path, lines)?;
         let (path, length, rows) = (path.to_owned(), whole as u64, 0);
-        let mut store = Self { path, file, length, rows, records };
+        let mut store = Self { path, file, _lock: lock, length, rows, records };
         store.end_last_line(rest)?;
         sync(&store.file, &store.path).map_err(|error| store.full(&error))?;
         store.rows = u32::try_from(store.records.len()).unwrap_or(u32::MAX);
@@ -104,14 +106,15 @@ fn refused(path: &Path, error: &io::Error) -> UsageError {
 }
 
 /// Keeps other sweeps off the file until it is closed. A file system without locks is none the worse.
-fn lock(file: &File, path: &Path) -> Result<(), UsageError> {
-    if let Ok(false) = linux::file_lock::try_lock(file) {
-        let file = path.display();
-        return Err(UsageError(format!(
-            "another sweep writes {file}: wait for its end, or choose another file"
-        )));
+fn lock(file: &File, path: &Path) -> Result<Option<Lock>, UsageError> {
+    match Lock::take(file) {
+        Ok(Some(lock)) => Ok(Some(lock)),
+        Ok(None) => Err(UsageError(format!(
+            "another sweep writes {}: wait for its end, or choose another file",
+            path.display()
+        ))),
+        Err(_) => Ok(None),
     }
-    Ok(())
 }
 
 /// All of a file that may be that of a sweep.
