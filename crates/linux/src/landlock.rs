@@ -6,7 +6,7 @@ use std::path::Path;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetError, RulesetStatus,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
 /// How much of the restriction that [`restrict`] requests the kernel enforces (landlock(7)).
@@ -25,7 +25,8 @@ pub enum Restriction {
 
 /// Restricts this process with landlock(7) for good: it creates, writes, removes and executes no
 /// file, reads none but those below the directories `readable`, binds no TCP port except those that
-/// the kernel chooses, and opens no TCP connection unless it `connects`. It may still remove files in
+/// the kernel chooses, opens no TCP connection unless it `connects`, and neither signals other processes
+/// nor connects to their abstract Unix sockets. It may still remove files in
 /// `directory`, if one is given. An older kernel enforces only a part, or nothing, which is not an error.
 pub fn restrict(directory: Option<&Path>, readable: &[&Path], connects: bool) -> Restriction {
     match apply(directory, readable, connects) {
@@ -52,6 +53,7 @@ fn apply(
         } else {
             AccessNet::from_all(NEWEST)
         })?
+        .scope(Scope::from_all(NEWEST))?
         .create()?;
     // Further ports of a test, which are chosen by the kernel (port 0).
     rules = rules.add_rule(NetPort::new(0, AccessNet::BindTcp))?;
@@ -66,9 +68,8 @@ fn apply(
     Ok(rules.restrict_self()?.ruleset)
 }
 
-/// The newest ABI that is requested (Linux 6.10). Later ones may restrict more, which has
-/// not been tested.
-const NEWEST: ABI = ABI::V5;
+/// The newest ABI that is requested (Linux 6.12). The two after it restrict nothing more.
+const NEWEST: ABI = ABI::V6;
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use linux::event::{EventFd, StopSignals};
 use linux::poll::{PollFd, wait};
+use linux::seccomp::Work;
 use std::os::fd::AsFd;
 
 use crate::flags::ProbeFlags;
@@ -28,6 +29,8 @@ pub(crate) fn run(flags: &ProbeFlags) -> anyhow::Result<ExitCode> {
     let interrupts = StopSignals::open().context("cannot handle signals")?;
     linux::heap::fix_mmap_threshold();
     let listener = Listener::bind(flags.listen, "probes", "--listen")?;
+    // It asks nothing of other processes. A kernel without seccomp is no reason not to probe.
+    _ = linux::seccomp::allow_only(Work::Test);
     let (lines, written) = Lines::start().context("cannot start the log's thread")?;
     if !flags.quiet {
         lines.write(format!("linerate probes at http://{}/probe", listener.address()));

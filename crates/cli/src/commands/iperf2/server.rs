@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use linux::event::StopSignals;
+use linux::seccomp::Work;
 use measurement::outcome::Ending;
 use measurement::plan::IPERF3_STREAMS;
 use measurement::{Peer, StreamRecord, TestPlan, Transport};
@@ -37,8 +38,11 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     };
     let log = Arc::new(Iperf2Log::new(arguments, 0, None));
     let options = options(arguments, arguments.port, bind, device);
-    let served =
-        Server::bind(options).and_then(|server| server.run(log as Arc<dyn Log>, Some(&interrupts)));
+    let served = Server::bind(options).and_then(|server| {
+        // As far as the kernel can; clients notice nothing.
+        _ = linux::seccomp::allow_only(Work::Serve);
+        server.run(log as Arc<dyn Log>, Some(&interrupts))
+    });
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => words::fail(&error.to_string()),

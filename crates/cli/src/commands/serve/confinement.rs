@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use linux::landlock::Restriction;
 use linux::privileges::{KeptCapabilities, User};
+use linux::seccomp::Work;
 
 use crate::exit::UsageError;
 
@@ -56,7 +57,10 @@ pub(super) fn seal(ready_file: Option<&Path>, connects: bool) -> Seal {
     let readable = READABLE.map(Path::new);
     let files =
         linux::landlock::restrict(ready_file.map(super::readiness::directory), &readable, connects);
-    Seal { files, calls: linux::seccomp::forbid_calls().map_err(|error| session::reason(&error)) }
+    Seal {
+        files,
+        calls: linux::seccomp::allow_only(Work::Serve).map_err(|error| session::reason(&error)),
+    }
 }
 
 /// How far the file system and the system calls are shut, in words for the log.
@@ -70,7 +74,7 @@ impl Seal {
     /// The system calls, in words for the log.
     pub(super) fn calls(&self) -> String {
         match &self.calls {
-            Ok(()) => "has given up system calls that it does not need (seccomp)".to_owned(),
+            Ok(()) => "makes only the system calls that a server needs (seccomp)".to_owned(),
             Err(why) => format!("may make any system call: {why}"),
         }
     }

@@ -18,6 +18,8 @@ use crate::whole_file::{self, Identity, Readers, identity};
 /// It ends with this value.
 pub(super) struct Readiness {
     address: SocketAddr,
+    /// The service manager: the server makes no Unix socket later.
+    manager: Option<UnixDatagram>,
     /// Removes the file when it is dropped.
     _file: Option<ReadyFile>,
 }
@@ -26,30 +28,35 @@ impl Readiness {
     /// Reports that both listeners of `address` are open.
     pub(super) fn announce(file: Option<&Path>, address: SocketAddr) -> anyhow::Result<Self> {
         let file = file.map(|path| ReadyFile::create(path, address)).transpose()?;
-        notify(&format!("READY=1\nSTATUS=listens on {address}\n"));
-        Ok(Self { address, _file: file })
+        let readiness = Self { address, manager: manager(), _file: file };
+        readiness.notify(&format!("READY=1\nSTATUS=listens on {address}\n"));
+        Ok(readiness)
     }
 
     /// Reports that the server accepts no more clients.
     pub(super) fn stopping(&self) {
-        notify(&format!("STOPPING=1\nSTATUS=takes no more clients on {}\n", self.address));
+        self.notify(&format!("STOPPING=1\nSTATUS=takes no more clients on {}\n", self.address));
+    }
+
+    /// Sends a message to the service manager (sd_notify(3)).
+    fn notify(&self, message: &str) {
+        // A manager that cannot be reached does not wait, or finds out by itself.
+        self.manager.as_ref().map(|manager| manager.send(message.as_bytes()));
     }
 }
 
-/// Sends a message to the service manager that started this process (sd_notify(3)).
-fn notify(message: &str) {
-    let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
-    let sent = UnixDatagram::unbound().and_then(|socket| {
-        // A queue is full for a moment when many services start, or because it is not read.
-        socket.set_write_timeout(Some(PATIENCE))?;
-        socket.send_to_addr(message.as_bytes(), &manager(name.as_bytes())?)
-    });
-    // A manager that cannot be reached does not wait, or finds out by itself.
-    drop(sent);
+/// The service manager that started this process; none: none that can be reached.
+fn manager() -> Option<UnixDatagram> {
+    let name = std::env::var_os("NOTIFY_SOCKET")?;
+    let socket = UnixDatagram::unbound().ok()?;
+    // A queue is full for a moment when many services start, or because it is not read.
+    socket.set_write_timeout(Some(PATIENCE)).ok()?;
+    socket.connect_addr(&address_of(name.as_bytes()).ok()?).ok()?;
+    Some(socket)
 }
 
 /// A name that begins with @ is one of the abstract namespace (unix(7)).
-fn manager(name: &[u8]) -> io::Result<net::SocketAddr> {
+fn address_of(name: &[u8]) -> io::Result<net::SocketAddr> {
     match name.strip_prefix(b"@") {
         Some(name) => net::SocketAddr::from_abstract_name(name),
         None => net::SocketAddr::from_pathname(std::ffi::OsStr::from_bytes(name)),

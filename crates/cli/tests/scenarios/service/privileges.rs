@@ -5,7 +5,10 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use crate::support::{Directory, Server, json, linerate, run, skip, test, under_way, unprivileged};
+use crate::support::{
+    Directory, Running, Server, free_port, json, linerate, run, skip, test, under_way,
+    unprivileged, until,
+};
 
 #[test]
 fn a_server_keeps_no_capability_in_any_thread() {
@@ -18,16 +21,38 @@ fn a_server_keeps_no_capability_in_any_thread() {
 
 #[test]
 fn every_thread_of_a_server_has_the_filter_of_system_calls() {
-    let server = Server::start_with("--bind 127.0.0.1");
-    let line = server.line_with("system call");
-    if line.contains("may make any") {
-        return skip(&line).unwrap_or_default();
-    }
+    let Some(server) = filtered_server() else { return };
     for thread in threads_during_a_test(&server) {
         // SECCOMP_MODE_FILTER (proc(5)).
         assert_eq!(thread["Seccomp"], "2", "{thread:?}");
     }
     assert_serves(&server);
+}
+
+#[test]
+fn drop_in_servers_and_probes_have_that_filter_in_each_thread() {
+    if filtered_server().is_none() {
+        return;
+    }
+    for (words, client) in [
+        ("iperf3 -s -B 127.0.0.1 -p", Some("iperf3 -c 127.0.0.1 -t 60 -b 20M -p")),
+        ("iperf -s -B 127.0.0.1 -p", Some("iperf -c 127.0.0.1 -t 60 -b 20M -p")),
+        ("probe --allow 127.0.0.1 --listen 127.0.0.1:", None),
+    ] {
+        let port = free_port();
+        let address = if words.ends_with(':') { port.to_string() } else { format!(" {port}") };
+        let service = linerate(&format!("{words}{address}"));
+        let service = Running::start_listening(service, port);
+        let client = client.map(|words| Running::start(linerate(&format!("{words} {port}"))));
+        let threads = until("its threads", || {
+            let threads = threads(service.id());
+            (threads.len() > 1).then_some(threads)
+        });
+        for thread in threads {
+            assert_eq!(thread["Seccomp"], "2", "{words}: {thread:?}");
+        }
+        drop(client);
+    }
 }
 
 #[test]
@@ -112,18 +137,33 @@ fn who_is_not_root_becomes_nobody_else() {
 /// What /proc tells of each thread while a test runs, whose workers are among them.
 fn threads_during_a_test(server: &Server) -> Vec<BTreeMap<String, String>> {
     let running = under_way(server, "--tcp --send -P 2 -b 20M -t 60s");
-    let threads = fs::read_dir(format!("/proc/{}/task", server.running.id())).expect("threads");
-    let threads: Vec<_> = threads
-        .map(|thread| fs::read_to_string(thread.expect("a thread").path().join("status")))
-        // It may have ended.
-        .filter_map(Result::ok)
-        .map(|status| fields(&status))
-        .collect();
+    let threads = threads(server.running.id());
     let names: Vec<_> = threads.iter().map(|thread| thread["Name"].as_str()).collect();
     assert!(names.contains(&"linerate") && names.len() >= 3, "{names:?}");
     running.signal("INT");
     assert_eq!(running.finish().code, Some(130));
     threads
+}
+
+/// A server with the filter; none: the kernel has none.
+fn filtered_server() -> Option<Server> {
+    let server = Server::start_with("--bind 127.0.0.1");
+    let line = server.line_with("system call");
+    if line.contains("may make any") {
+        return skip(&line);
+    }
+    Some(server)
+}
+
+/// The threads of a process, as proc(5) tells of them.
+fn threads(process: u32) -> Vec<BTreeMap<String, String>> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).expect("threads");
+    threads
+        .map(|thread| fs::read_to_string(thread.expect("a thread").path().join("status")))
+        // It may have ended.
+        .filter_map(Result::ok)
+        .map(|status| fields(&status))
+        .collect()
 }
 
 fn fields(status: &str) -> BTreeMap<String, String> {
