@@ -29,9 +29,9 @@ pub(super) fn run(flags: &Iperf3Flags) -> Result<ExitCode, Failure> {
         linux::process::become_daemon()
             .map_err(|error| Failure::system("unable to become a daemon", &error))?;
     }
-    // As far as the kernel can; clients notice nothing.
-    _ = linux::seccomp::allow_only(Work::Serve);
     let frame = Frame::new(flags)?;
+    // As far as the kernel can, once the PID file is written; clients notice nothing.
+    _ = linux::seccomp::allow_only(Work::Serve);
     let signals = frame.signals.clone();
     let log = Arc::new(Iperf3Log { flags: flags.clone(), frame, tests: AtomicU64::new(0) });
     let run = server.run(Arc::clone(&log) as Arc<dyn Log>, Some(signals.interrupts()));
