@@ -5,11 +5,14 @@
 //! the result.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::unix::net::UnixStream;
 
 use caps::{CapSet, Capability, CapsHashSet};
-use nix::sys::prctl;
+use nix::sys::{prctl, signal};
 use nix::unistd::{self, Gid, Uid};
+
+use crate::entropy::random;
 
 /// A user of this system, with its primary group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,23 @@ impl User {
         Ok(Some(Self { id: Uid::from_raw(number), group }))
     }
 
+    /// A user that is in no database, of which this process is the only one most likely: a number from those
+    /// that no distribution gives away, by chance (systemd's UIDS-GIDS document, "Dynamic Service
+    /// Users"). None: there is no chance to be had.
+    pub fn unnamed() -> Option<Self> {
+        let draw = || Some(UNNAMED.start() + u16::from_ne_bytes(random().ok()?) % COUNT_OF_UNNAMED);
+        let is_free = |number: &u32| {
+            unistd::User::from_uid(Uid::from_raw(*number)).is_ok_and(|user| user.is_none())
+        };
+        let number = (0..TRIES).filter_map(|_| draw()).map(u32::from).find(is_free)?;
+        Some(Self { id: Uid::from_raw(number), group: Gid::from_raw(number) })
+    }
+
+    /// Its number.
+    pub fn number(self) -> u32 {
+        self.id.as_raw()
+    }
+
     /// Whether the real and the effective user of this process are already this user.
     pub fn is_current(self) -> bool {
         unistd::getuid() == self.id && unistd::geteuid() == self.id
@@ -45,11 +65,18 @@ impl User {
         if self.is_current() {
             return Ok(());
         }
+        let (parent, ends_with_it) = (unistd::getppid(), prctl::get_pdeathsig()?);
         prctl::set_keepcaps(true)?;
         unistd::setgroups(&[])?;
         unistd::setresgid(self.group, self.group, self.group)?;
         unistd::setresuid(self.id, self.id, self.id)?;
-        Ok(prctl::set_keepcaps(false)?)
+        prctl::set_keepcaps(false)?;
+        // The kernel forgets it with the user that was before.
+        prctl::set_pdeathsig(ends_with_it)?;
+        match ends_with_it.filter(|_| unistd::getppid() != parent) {
+            Some(signal) => Ok(signal::raise(signal)?),
+            None => Ok(()),
+        }
     }
 }
 
@@ -137,6 +164,10 @@ fn lowest_port_for_all() -> u16 {
     setting.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(FIRST_UNPRIVILEGED_PORT)
 }
 
+/// Numbers of users that nobody has.
+const UNNAMED: RangeInclusive<u16> = 61_184..=65_519;
+const COUNT_OF_UNNAMED: u16 = 65_519 - 61_184 + 1;
+const TRIES: u32 = 10;
 /// `PROT_SOCK` of the kernel's `include/net/sock.h`.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
 

@@ -38,7 +38,8 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
         return status::run(flags);
     }
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let confinement = Confinement::plan(flags.service.user.as_deref())?;
+    let ready_file = flags.service.ready_file.as_deref();
+    let confinement = Confinement::plan(flags.service.user.as_deref(), ready_file)?;
     linux::host::raise_file_limit_to(WANTED_FILES);
     linux::heap::fix_mmap_threshold();
     let mut options = options(flags);
@@ -52,10 +53,9 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
     let bind = |on| Listener::bind(on, "metrics", "--metrics");
     let metrics = flags.service.metrics.map(bind).transpose()?;
     // Threads have what the one has that starts them.
-    confinement.give_up(server.address().port())?;
-    let ready_file = flags.service.ready_file.as_deref();
+    let own_user = confinement.give_up(server.address().port())?;
     let readiness = Readiness::announce(ready_file, server.address())?;
-    let seal = confinement::seal(ready_file, flags.access.connect_back);
+    let seal = confinement::seal(own_user, ready_file, flags.access.connect_back);
     let (lines, written) = Lines::start().context("cannot start the log's thread")?;
     let notices = Notices { metrics: metrics.as_ref().map(Listener::address), seal };
     let log: Box<dyn Log> = match (flags.log.quiet, flags.log.json) {

@@ -126,7 +126,8 @@ pub(crate) struct ServiceFlags {
     /// File that holds the address while the server listens
     #[arg(long, env = "LINERATE_READY_FILE", value_name = "FILE")]
     pub(crate) ready_file: Option<PathBuf>,
-    /// User to become after binding, e.g. nobody
+    /// User to become after binding, e.g. nobody; root: none [default: of root one of its own,
+    /// unless there is a --ready-file]
     #[arg(long, env = "LINERATE_USER", value_name = "NAME")]
     pub(crate) user: Option<String>,
     /// How long running tests may go on after Ctrl-C or SIGTERM; a second signal ends them

@@ -10,7 +10,7 @@ use crate::support::{
 
 #[test]
 fn a_server_that_gets_no_more_memory_for_threads_and_payload_recovers_when_it_does() {
-    let server = Server::start();
+    let server = Server::start_with("--bind 127.0.0.1 --user root");
     test(&server, "--tcp --send -t 100ms").assert_success();
     let idle = rested(&server);
     let all = limit(&server, "as");

@@ -6,19 +6,25 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use linux::landlock::Restriction;
-use linux::privileges::{KeptCapabilities, User};
+use linux::privileges::{self, KeptCapabilities, User};
 use linux::seccomp::Work;
 
 use crate::exit::UsageError;
 
 /// The user that a server is to become.
 pub(super) struct Confinement<'name> {
-    user: Option<(&'name str, User)>,
+    named: Option<(&'name str, User)>,
+    /// That of its own, of a server that root starts.
+    own: Option<User>,
 }
 
 impl<'name> Confinement<'name> {
-    /// Looks the user up, before anything is bound.
-    pub(super) fn plan(user: Option<&'name str>) -> anyhow::Result<Self> {
+    /// Looks the user up, before anything is bound. Without one a server that root starts gets a user of
+    /// its own, unless it has a `ready_file`, whose folder may be root's.
+    pub(super) fn plan(
+        user: Option<&'name str>,
+        ready_file: Option<&Path>,
+    ) -> anyhow::Result<Self> {
         let find = |name| match User::find(name) {
             Ok(Some(user)) => Ok((name, user)),
             Ok(None) => Err(unknown(name)),
@@ -27,17 +33,26 @@ impl<'name> Confinement<'name> {
                 Err(anyhow!("cannot look for user '{name}': {why}; give the number of the user"))
             }
         };
-        Ok(Self { user: user.map(find).transpose()? })
+        let is_owned = user.is_none() && ready_file.is_none() && privileges::user_id() == 0;
+        let own = is_owned.then(User::unnamed).flatten();
+        Ok(Self { named: user.map(find).transpose()?, own })
     }
 
     /// Gives up everything that a server does not need which has bound `port` and will
     /// bind it again for streams. To be called before there are threads.
-    pub(super) fn give_up(&self, port: u16) -> anyhow::Result<()> {
+    /// Gives the number of the user of its own.
+    pub(super) fn give_up(&self, port: u16) -> anyhow::Result<Option<u32>> {
         let keep = KeptCapabilities::for_port(port);
-        let reduced = linux::privileges::drop_privileges(self.user.map(|(_, user)| user), keep);
-        reduced.map_err(|error| {
+        // A namespace may have no user but root.
+        if let Some(own) = self.own
+            && privileges::drop_privileges(Some(own), keep).is_ok()
+        {
+            return Ok(Some(own.number()));
+        }
+        let reduced = privileges::drop_privileges(self.named.map(|(_, user)| user), keep);
+        reduced.map(|()| None).map_err(|error| {
             let why = session::reason(&error);
-            match self.user {
+            match self.named {
                 Some((name, user)) if !user.is_current() => {
                     anyhow!("cannot become user '{name}': {why}; start as root or omit --user")
                 }
@@ -53,11 +68,12 @@ fn unknown(name: &str) -> anyhow::Error {
 
 /// Shuts the file system, but for the removal of `ready_file` and for what the kernel tells of the
 /// host, gives up system calls, and TCP connections unless it `connects`. To be called before there are threads.
-pub(super) fn seal(ready_file: Option<&Path>, connects: bool) -> Seal {
+pub(super) fn seal(user: Option<u32>, ready_file: Option<&Path>, connects: bool) -> Seal {
     let readable = READABLE.map(Path::new);
     let files =
         linux::landlock::restrict(ready_file.map(super::readiness::directory), &readable, connects);
     Seal {
+        user,
         files,
         calls: linux::seccomp::allow_only(Work::Serve).map_err(|error| session::reason(&error)),
     }
@@ -65,12 +81,19 @@ pub(super) fn seal(ready_file: Option<&Path>, connects: bool) -> Seal {
 
 /// How far the file system and the system calls are shut, in words for the log.
 pub(super) struct Seal {
+    /// The number of the user of its own.
+    user: Option<u32>,
     files: Restriction,
     /// What the kernel says to the filter of system calls.
     calls: Result<(), String>,
 }
 
 impl Seal {
+    /// The user of its own, in words for the log.
+    pub(super) fn user(&self) -> Option<String> {
+        self.user.map(|number| format!("runs as user {number}, which nothing else runs as"))
+    }
+
     /// The system calls, in words for the log.
     pub(super) fn calls(&self) -> String {
         match &self.calls {

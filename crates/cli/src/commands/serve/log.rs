@@ -113,6 +113,7 @@ impl Log for Text {
             self.write(&format!("metrics at http://{metrics}/metrics"));
         }
         if self.verbose {
+            self.notices.seal.user().iter().for_each(|line| self.write(line));
             self.write(&self.notices.seal.to_string());
             self.write(&self.notices.seal.calls());
         }

@@ -1,6 +1,6 @@
 //! What a server that runs may still do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -69,6 +69,30 @@ fn a_server_becomes_the_user_it_is_told() {
         assert_eq!(thread["Groups"], "", "{thread:?}");
     }
     assert_serves(&server);
+}
+
+#[test]
+fn a_server_of_root_is_a_user_of_its_own() {
+    if !is_root() {
+        return skip("only root becomes another user").unwrap_or_default();
+    }
+    let servers = [(); 2].map(|()| Server::start_with("--bind 127.0.0.1"));
+    let users = servers.each_ref().map(|server| {
+        let threads = threads_during_a_test(server);
+        let users: BTreeSet<_> = threads.iter().map(|thread| thread["Uid"].clone()).collect();
+        assert_eq!(users.len(), 1, "{threads:?}");
+        let of_one: BTreeSet<_> = threads[0]["Uid"].split('\t').collect();
+        let [user] = of_one.into_iter().collect::<Vec<_>>()[..] else { panic!("one user") };
+        assert_serves(server);
+        user.parse::<u32>().expect("a number")
+    });
+    if users.contains(&0) {
+        return skip("this namespace has no user but root").unwrap_or_default();
+    }
+    assert!(
+        users[0] != users[1] && users.iter().all(|user| (61_184..=65_519).contains(user)),
+        "{users:?}"
+    );
 }
 
 #[test]
