@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -85,6 +85,24 @@ fn tests_of_one_host_follow_each_other_and_too_many_are_refused() {
     assert!(begun.elapsed() >= Duration::from_millis(300) * u32::try_from(succeeded).expect("few"));
     // None of them met another one.
     assert_eq!(with("\nlinerate_run_success 0\n"), 0, "{answers:?}");
+}
+
+#[test]
+fn a_host_that_does_not_answer_holds_up_no_test_of_another() {
+    let server = Server::start();
+    let silent = free_port();
+    let allowed = format!("{} --allow 127.0.0.1:{silent}", server.address);
+    let probe = Probe::start(&allowed, "--max-tests 1");
+    let path = |port: u16| format!("/probe?target=127.0.0.1:{port}&time=200ms");
+    assert!(probe.get(&path(silent)).contains("\nlinerate_run_success 0\n"), "it is closed");
+    // The kernel takes connections, and nobody answers.
+    let _listener = TcpListener::bind(("127.0.0.1", silent)).expect("it is free");
+    let mut waits = probe.connect();
+    write!(waits, "GET {} HTTP/1.1\r\nHost: a\r\n\r\n", path(silent)).expect("a connection");
+    let running = || Exposition::read(&probe.page("/metrics", "200"));
+    until("a test of it", || (running().count("linerate_probes_running") == 1).then_some(()));
+    assert!(probe.get(&path(server.address.port())).contains("\nlinerate_run_success 1\n"));
+    assert_eq!(running().count("linerate_probes_running"), 1, "the silent host is waited for");
 }
 
 #[test]

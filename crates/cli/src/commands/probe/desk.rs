@@ -1,5 +1,6 @@
 //! Who tests what and when: tests that wait, and threads that run them, one test at a time against
-//! each host. Bounded in number and time.
+//! each host. Bounded in number and time. A host whose last test failed is tested by a thread of its
+//! own: one that does not answer holds up no test of another.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -37,8 +38,17 @@ struct State {
     /// The earliest first.
     waiting: VecDeque<Job>,
     running: HashSet<Allowed>,
+    /// Hosts whose last test failed.
+    doubtful: HashSet<Allowed>,
     counts: Counts,
     is_closed: bool,
+}
+
+/// Which hosts a thread tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    Sound,
+    Doubtful,
 }
 
 #[derive(Debug)]
@@ -63,7 +73,8 @@ pub(super) struct Counts {
 }
 
 impl Desk {
-    /// Starts so many threads. They notify `answered` when they have answered a request.
+    /// Starts so many threads, and one for doubtful hosts. They notify `answered` when they have
+    /// answered a request.
     pub(super) fn open(count: u32, answered: Arc<EventFd>, lines: Lines) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
@@ -72,12 +83,13 @@ impl Desk {
             stop: StopSignals::manual()?,
         });
         let lines = Arc::new(lines);
-        let start = |_| {
+        let start = |lane| {
             let (shared, lines) = (Arc::clone(&shared), Arc::clone(&lines));
             let thread = std::thread::Builder::new().name("probe".to_owned());
-            thread.spawn(move || shared.work(&lines))
+            thread.spawn(move || shared.work(lane, &lines))
         };
-        let threads = (0..count).map(start).collect::<io::Result<_>>()?;
+        let each = (0..count).map(|_| Lane::Sound).chain([Lane::Doubtful]);
+        let threads = each.map(start).collect::<io::Result<_>>()?;
         Ok(Self { shared, threads })
     }
 
@@ -109,7 +121,7 @@ impl Shared {
             return None;
         }
         state.waiting.push_back(Job { asked, form, answer, deadline });
-        self.changed.notify_one();
+        self.changed.notify_all();
         Some(receiver)
     }
 
@@ -125,16 +137,19 @@ impl Shared {
         count(&mut self.lock().counts);
     }
 
-    fn work(&self, lines: &Lines) {
-        while let Some(job) = self.next() {
+    fn work(&self, lane: Lane, lines: &Lines) {
+        while let Some(job) = self.next(lane) {
             let target = job.asked.target.clone();
             let result = measure::run(job.asked, &self.stop);
             let mut state = self.lock();
-            match &result.failure {
-                None => state.counts.succeeded += 1,
-                Some(_) => state.counts.failed += 1,
-            }
             state.running.remove(&target);
+            if result.failure.is_none() {
+                state.counts.succeeded += 1;
+                state.doubtful.remove(&target);
+            } else {
+                state.counts.failed += 1;
+                state.doubtful.insert(target.clone());
+            }
             drop(state);
             if let Some(failure) = result.failure {
                 lines.write(format!("{}:{}: {failure}", target.host, target.port));
@@ -146,15 +161,19 @@ impl Shared {
     }
 
     /// Waits for a test that may begin. None: there will be none.
-    fn next(&self) -> Option<Job> {
+    fn next(&self, lane: Lane) -> Option<Job> {
         let mut state = self.lock();
         loop {
             if state.is_closed {
                 return None;
             }
             self.dismiss(&mut state);
-            let free =
-                state.waiting.iter().position(|job| !state.running.contains(&job.asked.target));
+            let is_free = |job: &Job| {
+                let target = &job.asked.target;
+                let is_doubtful = state.doubtful.contains(target);
+                !state.running.contains(target) && is_doubtful == (lane == Lane::Doubtful)
+            };
+            let free = state.waiting.iter().position(is_free);
             if let Some(job) = free.and_then(|at| state.waiting.remove(at)) {
                 state.running.insert(job.asked.target.clone());
                 return Some(job);
