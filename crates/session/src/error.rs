@@ -1,7 +1,7 @@
 //! Why a session could not do what it was asked.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,6 +21,15 @@ pub enum SessionError {
         host: String,
         /// Error message of the resolver (`getaddrinfo(3)`).
         why: String,
+    },
+    /// The address from which the test ran is no address of this host any more.
+    #[error(
+        "this host has lost its address {address}: its interface was removed, or the address was taken \
+         from it; see \"ip address\""
+    )]
+    AddressLost {
+        /// The local address of the control connection.
+        address: IpAddr,
     },
     /// The server has no address of the family of the local address to bind to.
     #[error("'{host}' has no address of the same family as --bind; choose another (IPv4 or IPv6)")]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::{
     Directory, Finished, LINERATE, Running, Server, free_port, json, linerate, linerate_on, link,
-    program, run, skip, test, under_way, unprivileged,
+    program, run, shell, skip, test, under_way, unprivileged,
 };
 
 #[test]
@@ -350,4 +350,18 @@ fn against(answer: impl FnOnce(TcpStream) -> Option<TcpStream> + Send + 'static)
     let finished = client.finish_within(Duration::from_secs(25));
     drop(kept);
     finished
+}
+
+#[test]
+fn an_address_that_this_host_has_lost_is_not_the_fault_of_the_other_end() {
+    let Some(link) = link() else { return };
+    let server = Server::start_on(&link.far, "");
+    let words = format!("test {} --tcp --send -b 20M -t 60s", link.far.ipv4());
+    let running = Running::start(linerate_on(&link.near, &words));
+    server.line_with("begins: ");
+    assert!(shell(&link.near, "ip link delete near0"));
+    let finished = running.finish();
+    let words = format!("this host has lost its address {}", link.near.ipv4());
+    assert!(finished.stdout.contains(&words) || finished.stderr.contains(&words), "{finished:?}");
+    assert_ne!(finished.code, Some(0));
 }

@@ -1,12 +1,13 @@
 //! What every phase of a client needs: the control connection and the observer.
 
 use std::borrow::Cow;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use linux::event::StopSignals;
+use linux::netlink::RouteSocket;
 use measurement::{Peer, Timestamp};
 use protocol::iperf3::{Announcement, Client, ClientPhase, ProtocolError, TestLimits};
 
@@ -72,8 +73,13 @@ impl Link<'_> {
         if self.is_interrupted() { Err(SessionError::Interrupted) } else { Ok(()) }
     }
 
-    pub(super) const fn failure(&self, error: ProtocolError) -> SessionError {
-        SessionError::Protocol { peer: self.server, error }
+    pub(super) fn failure(&self, error: ProtocolError) -> SessionError {
+        let is_lost = matches!(error, ProtocolError::Lost(_));
+        let local = self.control.local_address().filter(|_| is_lost).map(|local| local.ip());
+        match local.filter(|address| is_of_this_host(*address) == Some(false)) {
+            Some(address) => SessionError::AddressLost { address },
+            None => SessionError::Protocol { peer: self.server, error },
+        }
     }
 
     /// Puts the plan within the limits that the server states; what changed, in one sentence.
@@ -90,6 +96,13 @@ impl Link<'_> {
         self.control.machine.terminate();
         self.control.finish(GOODBYE_TO_THE_FAILED);
     }
+}
+
+/// Whether an interface of this host has that address; none: the kernel does not tell.
+fn is_of_this_host(address: IpAddr) -> Option<bool> {
+    let address = address.to_canonical();
+    let known = RouteSocket::open().and_then(|mut route| route.addresses()).ok()?;
+    Some(address.is_loopback() || known.iter().any(|one| one.address == address))
 }
 
 /// How long a server that failed may take to close.
