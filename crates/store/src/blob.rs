@@ -18,9 +18,10 @@ pub(crate) fn pack(records: &RecordSet) -> io::Result<Vec<u8>> {
     out.finish()
 }
 
-/// Their JSON; an error if it is damaged, or longer than [`MOST_BYTES`].
+/// Their JSON; an error if it is damaged, or longer than records can be that take so little room.
 pub(crate) fn unpack(blob: &[u8]) -> io::Result<Vec<u8>> {
-    unpack_up_to(MOST_BYTES, blob)
+    let most = MOST_TIMES.saturating_mul(blob.len() as u64);
+    unpack_up_to(most.clamp(ALWAYS_BYTES, MOST_BYTES), blob)
 }
 
 fn unpack_up_to(most: u64, blob: &[u8]) -> io::Result<Vec<u8>> {
@@ -35,6 +36,10 @@ fn unpack_up_to(most: u64, blob: &[u8]) -> io::Result<Vec<u8>> {
 
 /// As long as a file of records may be (`report::import::MOST_BYTES`).
 const MOST_BYTES: u64 = 512 << 20;
+/// However little room they take.
+const ALWAYS_BYTES: u64 = 1 << 20;
+/// Records become 10 to 30 times as short; the format can be 1,000 times as short.
+const MOST_TIMES: u64 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -59,6 +64,7 @@ mod tests {
         assert!(blob.len() < 1 << 14);
         let error = unpack_up_to(2 << 20, &blob).expect_err("3 MiB").to_string();
         assert_eq!(error, "records beyond 2 MiB");
-        assert_eq!(unpack(&blob).expect("less than the limit").len(), 3 << 20);
+        assert!(unpack(&blob).is_err(), "1,000 times as long as the blob");
+        assert_eq!(unpack_up_to(3 << 20, &blob).expect("it is whole").len(), 3 << 20);
     }
 }
