@@ -12,7 +12,7 @@ mod recording;
 pub use archive::Archive;
 pub use recording::TreeEntry;
 
-use measurement::host::is_shown;
+use measurement::is_shown;
 
 use measurement::Order;
 use recording::{MOST_FILE_BYTES, Recording};

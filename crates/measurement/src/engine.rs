@@ -6,6 +6,7 @@ mod registry;
 
 use serde::{Deserialize, Serialize};
 
+use crate::foreign::is_shown;
 use crate::units::BitRate;
 
 pub use name::EngineName;
@@ -113,9 +114,9 @@ impl From<&'static Engine> for EngineUse {
 
 impl Engines {
     /// Whether a peer's report on its engines is plausible: counts are at most `most`, names and
-    /// reasons have at most 256 bytes and no control characters.
+    /// reasons have at most 256 bytes and show whole.
     pub fn is_plausible(&self, most: u64) -> bool {
-        let is_text = |text: &str| text.len() <= LONGEST && !text.chars().any(char::is_control);
+        let is_text = |text: &str| text.len() <= LONGEST && text.chars().all(is_shown);
         [&self.send, &self.receive].into_iter().flatten().all(|one| {
             let reason = |other: &Unusable| is_text(&other.name) && is_text(&other.reason);
             let counts =

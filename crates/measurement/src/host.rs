@@ -78,17 +78,6 @@ pub struct Gap {
     pub why: String,
 }
 
-/// Whether a character is safe to print on a terminal: it is visible, does not move the cursor, and
-/// does not change the direction of text.
-pub fn is_shown(letter: char) -> bool {
-    // Format characters (Unicode, general category Cf) and separators of lines.
-    let hides = matches!(letter,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}');
-    !hides && !letter.is_control()
-}
-
 /// Offset between the monotonic clocks of two hosts: the one that wrote the record, and another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

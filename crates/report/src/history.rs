@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use measurement::Foreign;
 use measurement::comparison::{Change, Versions};
-use measurement::host::is_shown;
 use measurement::{Run, RunRow, Stamp, json};
 use serde::Serialize;
 use time::UtcDateTime;
@@ -155,7 +155,7 @@ fn head(run: &Run) -> [String; 4] {
 /// A text of a history, which any program may have written, without characters that would break the
 /// table or the terminal.
 fn shown(text: &str) -> String {
-    text.chars().map(|letter| if is_shown(letter) { letter } else { ' ' }).collect()
+    Foreign::from(text).into_text()
 }
 
 fn of_row(row: &RunRow) -> [Cell; 4] {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use measurement::host::is_shown;
+use measurement::Foreign;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
@@ -81,8 +81,7 @@ impl StoreError {
 
     /// That the file contradicts itself. What SQLite says of it may quote the file.
     pub(crate) fn damaged(path: &Path, what: &str) -> Self {
-        let letter = |one: char| if is_shown(one) { one } else { ' ' };
-        let what: String = what.chars().take(LONGEST).map(letter).collect();
+        let what = Foreign::begin(what, LONGEST).into_text();
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
         Self::Damaged { path: path.to_owned(), what }
     }
@@ -118,6 +117,6 @@ mod tests {
             text.starts_with("the store /a is damaged (malformed schema (a) - [2J x"),
             "{text}"
         );
-        assert!(text.len() < 200 && text.chars().all(is_shown), "{text}");
+        assert!(text.len() < 200 && text.chars().all(measurement::is_shown), "{text}");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 use std::time::Duration;
 
-use measurement::host::is_shown;
+use measurement::is_shown;
 use rusqlite::types::Value;
 use time::UtcDateTime;
 use time::format_description::well_known::Rfc3339;

@@ -2,7 +2,7 @@
 
 use crate::memory;
 use measurement::Profile;
-use measurement::host::is_shown;
+use measurement::is_shown;
 use report::folded;
 use report::import::{self, Content, Import, Imported, Table};
 

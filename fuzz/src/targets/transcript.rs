@@ -2,7 +2,7 @@
 
 use crate::memory;
 use analysis::{judge, load_curves};
-use measurement::host::is_shown;
+use measurement::is_shown;
 use measurement::json;
 use report::import::record;
 use report::import::transcript::{Runs, TranscriptRun, runs};

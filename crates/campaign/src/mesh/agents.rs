@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use linux::clock;
+use measurement::Foreign;
 
 use super::message::{Answer, LONGEST_LINE, Order};
 
@@ -181,7 +182,7 @@ fn hear(answers: impl Read, pass: &impl Fn(Heard) -> bool) -> String {
             Ok(_) => {}
         }
         match serde_json::from_slice(&line) {
-            Ok(Answer::Unable { error }) => return error,
+            Ok(Answer::Unable { error }) => return error.into_text(),
             Ok(answer) => {
                 (may_skip, skipped) = (0, None);
                 if !pass(Heard::Answer(answer, clock::monotonic())) {
@@ -199,8 +200,7 @@ fn hear(answers: impl Read, pass: &impl Fn(Heard) -> bool) -> String {
 
 fn no_answer(line: &[u8]) -> String {
     let said = String::from_utf8_lossy(line);
-    let said: String = said.chars().filter(|letter| !letter.is_control()).take(100).collect();
-    format!("it answers with \"{said}\"")
+    format!("it answers with \"{}\"", Foreign::begin(&said, 100))
 }
 
 /// The last line of what a program printed as its errors.
@@ -209,7 +209,7 @@ pub(super) fn last_line(errors: Box<dyn Read + Send>) -> Option<String> {
     _ = errors.take(MOST_ERRORS).read_to_end(&mut text);
     let text = String::from_utf8_lossy(&text);
     let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
-    Some(line.chars().filter(|letter| !letter.is_control()).take(200).collect())
+    Some(Foreign::begin(line, 200).into_text())
 }
 
 /// A thread that reads lines needs little; there is one for each host.

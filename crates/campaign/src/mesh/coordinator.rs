@@ -268,7 +268,13 @@ impl<'a> Coordinator<'a> {
                     self.answered(round, &mut pending, (host, id), Ok(readings), observer)?;
                 }
                 Heard::Answer(Answer::Failed { id, error }, _) => {
-                    self.answered(round, &mut pending, (host, id), Err(error), observer)?;
+                    self.answered(
+                        round,
+                        &mut pending,
+                        (host, id),
+                        Err(error.into_text()),
+                        observer,
+                    )?;
                 }
                 Heard::Gone(why) => self.lose(host, &why, observer)?,
                 Heard::Answer(_, _) => self.unasked(host, observer)?,

@@ -1,6 +1,6 @@
 //! What a coordinator and its agents tell each other: a line of JSON each.
 
-use measurement::MeshReading;
+use measurement::{Foreign, MeshReading};
 use serde::{Deserialize, Serialize};
 
 /// First message of an agent that joins a mesh by itself.
@@ -54,7 +54,7 @@ pub enum Answer {
         /// The port at which it does.
         port: u16,
         /// Its version.
-        linerate: String,
+        linerate: Foreign,
     },
     /// The time of the monotonic clock, in seconds.
     Clock {
@@ -82,12 +82,12 @@ pub enum Answer {
         /// As in the order.
         id: u64,
         /// Why.
-        error: String,
+        error: Foreign,
     },
     /// The agent cannot answer tests, and ends.
     Unable {
         /// Why.
-        error: String,
+        error: Foreign,
     },
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use analysis::mesh::{Design, Pair, Round};
 use linux::clock;
-use measurement::{BitRate, MeshPair, MeshReading, Stamp};
+use measurement::{BitRate, Foreign, MeshPair, MeshReading, Stamp};
 
 use super::agents::Heard;
 use super::message::{Answer, Order};
@@ -58,7 +58,7 @@ fn readings(rate: u64) -> Vec<MeshReading> {
 fn honest(order: &Order, say: &mut dyn FnMut(&Answer)) {
     let seconds = clock::monotonic().as_secs_f64();
     match order {
-        Order::Begin { .. } => say(&Answer::Ready { port: 1, linerate: String::new() }),
+        Order::Begin { .. } => say(&Answer::Ready { port: 1, linerate: Foreign::default() }),
         Order::Clock { id } => say(&Answer::Clock { id: *id, seconds }),
         Order::Test { id, .. } => {
             say(&Answer::Began { id: *id, seconds });

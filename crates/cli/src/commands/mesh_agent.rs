@@ -52,13 +52,13 @@ fn serve(mut input: impl BufRead, output: Box<dyn Write + Send>) -> ExitCode {
     let server = match Server::bind(options(key.clone())) {
         Ok(server) => server,
         Err(error) => {
-            say(&out, &Answer::Unable { error: error.to_string() });
+            say(&out, &Answer::Unable { error: error.to_string().into() });
             return ExitCode::from(exit::FAILED);
         }
     };
     // Threads have what the one has that starts them. A kernel without seccomp is no reason to test less.
     _ = linux::seccomp::allow_only(Work::Test);
-    let (port, linerate) = (server.address().port(), env!("CARGO_PKG_VERSION").to_owned());
+    let (port, linerate) = (server.address().port(), env!("CARGO_PKG_VERSION").into());
     thread::spawn(move || server.run(Arc::new(Silent), None));
     say(&out, &Answer::Ready { port, linerate });
     let (orders, ordered) = mpsc::channel();
@@ -147,7 +147,7 @@ fn carry_out(order: &Order, key: &str, out: &Out) {
     say(out, &Answer::Began { id, seconds: now() });
     let answer = match links::tested(to, *first_alone, &|to| tested(to, &test)) {
         Ok(readings) => Answer::Tested { id, readings },
-        Err(error) => Answer::Failed { id, error },
+        Err(error) => Answer::Failed { id, error: error.into() },
     };
     say(out, &answer);
 }

@@ -6,6 +6,7 @@ use std::num::ParseIntError;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
+use measurement::is_shown;
 
 use super::environment::Variables;
 use super::habits;
@@ -231,7 +232,7 @@ fn list(words: &[String]) -> String {
 
 /// No more of an input than a sentence has room for, and nothing that does something to a terminal.
 fn cut(text: &str) -> String {
-    let shown: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let shown: String = text.chars().map(|c| if is_shown(c) { c } else { '?' }).collect();
     if shown.chars().count() <= MOST_SHOWN {
         return shown;
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use measurement::Task;
-use measurement::host::is_shown;
+use measurement::is_shown;
 
 /// Kind and name of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use measurement::host::{Role, is_shown};
+use measurement::Foreign;
+use measurement::host::Role;
 use measurement::remedy::{Change, Setting};
 
 use super::adjustable::Adjustable;
@@ -187,8 +188,8 @@ impl Display for Line {
 }
 
 /// One line, whatever a host put into the text.
-fn comment(text: &str) -> String {
-    text.replace(|letter: char| !is_shown(letter), " ")
+fn comment(text: &str) -> Foreign {
+    Foreign::from(text)
 }
 
 #[cfg(test)]

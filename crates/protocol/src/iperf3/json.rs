@@ -3,7 +3,7 @@
 //! Like iperf3, a key of the wrong type counts as absent (clause 5.6), and
 //! numbers may come as integers or as floats (clause 5.5).
 
-use measurement::host::is_shown;
+use measurement::is_shown;
 use serde_json::{Map, Value};
 
 mod members;

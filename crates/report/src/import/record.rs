@@ -8,7 +8,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::io::Read;
 
-use measurement::host::is_shown;
+use measurement::is_shown;
 use measurement::record::{RecordSchema, RecordSetSchema, RunError};
 use measurement::{RecordSet, TestRecord, json};
 use serde::Deserialize;

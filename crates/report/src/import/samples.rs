@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use measurement::host::is_shown;
+use measurement::Foreign;
 use measurement::profile::{FoldedStack, Mode, ProfileSource};
 use measurement::{Order, Profile, ProfileRow, Task};
 
@@ -89,7 +89,7 @@ pub(super) fn bare_symbol(text: &str) -> String {
 }
 
 pub(super) fn shown(text: &str) -> String {
-    text.chars().filter(|letter| is_shown(*letter)).collect()
+    Foreign::from(text).into_text()
 }
 
 const ADDED: [&str; 5] = [".isra.", ".part.", ".constprop.", ".cold", ".llvm."];

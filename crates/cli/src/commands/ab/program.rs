@@ -13,7 +13,7 @@ use linux::clock;
 use linux::event::StopSignals;
 use linux::poll::{self, PollFd};
 use measurement::plan::{PlanDraft, StreamOptions};
-use measurement::{BitRate, Direction, End, TestPlan, TestRecord, Transport};
+use measurement::{BitRate, Direction, End, Foreign, TestPlan, TestRecord, Transport};
 use report::import::transcript::Reading;
 use session::client::Request;
 use session::{Family, SessionError};
@@ -260,7 +260,7 @@ fn complaint(output: &Output) -> String {
     let said = error.or_else(|| stderr.lines().last()).map(str::trim);
     let said = said.filter(|said| !said.is_empty());
     let said = said.map_or_else(|| format!("no result, {}", output.status), str::to_owned);
-    said.replace(|letter: char| letter.is_control(), " ").chars().take(MOST_OF_COMPLAINT).collect()
+    Foreign::begin(&said, MOST_OF_COMPLAINT).into_text()
 }
 
 const SHORT: Duration = Duration::from_secs(5);

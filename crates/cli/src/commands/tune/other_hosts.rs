@@ -4,7 +4,8 @@
 use std::io::{self, Write};
 
 use host::tuning::Script;
-use measurement::host::{Role, is_shown};
+use measurement::Foreign;
+use measurement::host::Role;
 use measurement::tune::{Attempt, TriedChange, TuneRecord};
 
 /// The record without the changes of other hosts.
@@ -61,5 +62,5 @@ fn of_host(record: &TuneRecord, host: &Role) -> TuneRecord {
 
 /// One word of a shell and a line of a comment, whatever the name has.
 fn comment(text: &str) -> String {
-    text.replace(|letter: char| !is_shown(letter) || letter == '\'', " ")
+    Foreign::from(text).into_text().replace('\'', " ")
 }

@@ -1,6 +1,7 @@
 //! What a linerate server tells of its host beside the results (clause 13.19).
 
-use measurement::host::{MOST_CPU, is_shown};
+use measurement::host::MOST_CPU;
+use measurement::is_shown;
 use measurement::{ClockOffset, HostEvidence, Profile, Pulse, Timestamp};
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,7 @@
 
 /// The begin of a name or sentence, without letters that do something to a terminal.
 pub(super) fn shortened(text: &str) -> String {
-    let shown = text.chars().map(|one| if measurement::host::is_shown(one) { one } else { ' ' });
-    shown.take(LONGEST_NAME).collect::<String>().trim().to_owned()
+    measurement::Foreign::begin(text, LONGEST_NAME).into_text().trim().to_owned()
 }
 
 /// Letters.
