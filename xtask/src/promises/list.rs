@@ -144,4 +144,12 @@ mod tests {
         assert!(text.contains("## Speed\n") && text.contains(row), "{text}");
         assert!(read(&TEXT.replace("unit", "seen")).is_err());
     }
+
+    #[test]
+    fn a_promise_is_a_sentence_of_25_words_at_most() {
+        let list = read(include_str!("../../../promises.toml")).expect("TOML");
+        for promise in list.promises() {
+            assert!(promise.says.split_whitespace().count() <= 25, "{}", promise.id);
+        }
+    }
 }
