@@ -168,9 +168,9 @@ fn a_slow_link_is_named_and_a_clean_fabric_is_not_blamed() {
 
 #[test]
 fn hosts_with_two_links_are_tested_over_both_at_once() {
-    let Some(fabric) = Fabric::new("two", 4, 100) else { return };
-    fabric.second_links(100);
-    fabric.shape_link(2, ["eth1", "q"], 30);
+    let Some(fabric) = Fabric::new("two", 4, 50) else { return };
+    fabric.second_links(50);
+    fabric.shape_link(2, ["eth1", "q"], 15);
     let file = fabric.file("page.html");
     let record = fabric.record(&format!("--html {}", file.display()));
     let links = &record["links"];
