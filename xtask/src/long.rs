@@ -148,7 +148,7 @@ fn list() -> Table {
     table
 }
 
-/// Of a stage that failed, below the table: who reads only the end of a log sees why.
+/// Number of lines that are repeated below the table for each failed stage.
 const LAST_LINES: usize = 25;
 /// Four hours before the newest commit, in seconds.
 const RECENT_SECONDS: u64 = 4 * 60 * 60;

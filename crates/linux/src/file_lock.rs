@@ -10,8 +10,8 @@ use std::os::fd::AsRawFd;
 pub struct Lock(File);
 
 impl Lock {
-    /// Locks a file (flock(2), `LOCK_EX`), without waiting; none: it is locked through another open file,
-    /// of this process or of another.
+    /// Locks a file (flock(2), `LOCK_EX`), without waiting. Returns `None` if another open file
+    /// holds the lock, of this process or of another.
     ///
     /// # Errors
     /// `ENOLCK` if the kernel has no memory for it, `EMFILE`, or the error of a file system that has no

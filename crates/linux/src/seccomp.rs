@@ -23,7 +23,7 @@ mod filter;
 
 use std::io;
 
-/// What a process does that has the filter.
+/// Work of a process that has the filter of system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// It serves tests of others.

@@ -130,7 +130,7 @@ pub(super) const ALLOWED: &[libc::c_long] = &[
     RISCV_HWPROBE,
 ];
 
-/// What a process that runs tests itself makes, too.
+/// Further calls of a process that runs tests itself.
 pub(super) const FOR_TESTS: &[libc::c_long] = &[libc::SYS_perf_event_open, libc::SYS_capget];
 
 /// A call that is allowed by one of its arguments.
@@ -188,7 +188,7 @@ fn flag(flag: i32) -> u32 {
 
 /// Address families of the sockets that a service makes (socket(2)). Its Unix sockets are made before.
 const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-/// Of fcntl(2): none by which the kernel signals others (`F_SETOWN`).
+/// Commands of fcntl(2) that a service uses: none by which the kernel signals others (`F_SETOWN`).
 const CONTROLS: [i32; 12] = [
     libc::F_DUPFD,
     libc::F_DUPFD_CLOEXEC,
@@ -203,7 +203,7 @@ const CONTROLS: [i32; 12] = [
     libc::F_SETPIPE_SZ,
     libc::F_ADD_SEALS,
 ];
-/// Of ioctl(2): what terminals are like, and never what is typed there (ioctl_tty(2)); how many bytes a
+/// Requests of ioctl(2) that a service makes: what terminals are like, and never what is typed there (ioctl_tty(2)); how many bytes a
 /// socket or pipe holds; interfaces (netdevice(7)); counters of perf_event_open(2).
 const REQUESTS: [u32; 11] = [
     // TCGETS, TIOCGWINSZ
@@ -212,7 +212,7 @@ const REQUESTS: [u32; 11] = [
     0x8913, 0x8933, 0x8946, // PERF_EVENT_IOC_ENABLE, DISABLE, RESET
     0x2400, 0x2401, 0x2403,
 ];
-/// Of prctl(2).
+/// Operations of prctl(2) that a service uses.
 const PROCESS_CONTROLS: [i32; 6] = [
     libc::PR_SET_NAME,
     libc::PR_GET_NAME,

@@ -23,7 +23,7 @@ pub(super) fn program(work: Work) -> Vec<libc::sock_filter> {
     program
 }
 
-/// What is done for one call by the lower half of an argument, which decides.
+/// Instructions for a call that the lower half of an argument decides on.
 fn of_argument(bound: &Bound) -> Vec<libc::sock_filter> {
     let mut then = vec![load(ARGUMENTS_OFFSET + 8 * bound.argument)];
     match &bound.values {
@@ -76,7 +76,7 @@ const fn answer(errno: i32) -> libc::sock_filter {
     statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | errno.cast_unsigned())
 }
 
-/// Of `struct seccomp_data` (linux/seccomp.h): the number of the call, the architecture, the
+/// Offsets in `struct seccomp_data` (linux/seccomp.h): the number of the call, the architecture, the
 /// arguments, of which the lower half comes first.
 const NUMBER_OFFSET: u32 = 0;
 const ARCHITECTURE_OFFSET: u32 = 4;

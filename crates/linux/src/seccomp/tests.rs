@@ -7,7 +7,7 @@ use std::{io, process, thread};
 
 use super::*;
 
-/// What a system call gives, whose arguments are numbers of no meaning or null pointers.
+/// Error number of a system call whose arguments are numbers of no meaning or null pointers.
 fn errno_of(number: libc::c_long, arguments: [libc::c_long; 3]) -> i32 {
     let [a, b, c] = arguments;
     // SAFETY: the calls of these tests take numbers, or fail at a null pointer.

@@ -14,7 +14,7 @@ use crate::exit::UsageError;
 /// The user that a server is to become.
 pub(super) struct Confinement<'name> {
     named: Option<(&'name str, User)>,
-    /// That of its own, of a server that root starts.
+    /// User that nothing else runs as, for a server that root starts.
     own: Option<User>,
 }
 

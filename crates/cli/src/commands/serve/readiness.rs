@@ -45,7 +45,7 @@ impl Readiness {
     }
 }
 
-/// The service manager that started this process; none: none that can be reached.
+/// The service manager that started this process, if it can be reached.
 fn manager() -> Option<UnixDatagram> {
     let name = std::env::var_os("NOTIFY_SOCKET")?;
     let socket = UnixDatagram::unbound().ok()?;

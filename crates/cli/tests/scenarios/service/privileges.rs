@@ -169,7 +169,7 @@ fn threads_during_a_test(server: &Server) -> Vec<BTreeMap<String, String>> {
     threads
 }
 
-/// A server with the filter; none: the kernel has none.
+/// A server with the filter of system calls, if this kernel has filters.
 fn filtered_server() -> Option<Server> {
     let server = Server::start_with("--bind 127.0.0.1");
     let line = server.line_with("system call");

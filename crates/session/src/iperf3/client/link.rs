@@ -98,7 +98,7 @@ impl Link<'_> {
     }
 }
 
-/// Whether an interface of this host has that address; none: the kernel does not tell.
+/// Whether an interface of this host has that address, if the kernel tells.
 fn is_of_this_host(address: IpAddr) -> Option<bool> {
     let address = address.to_canonical();
     let known = RouteSocket::open().and_then(|mut route| route.addresses()).ok()?;
