@@ -6,6 +6,7 @@
 
 use std::io;
 use std::ops::RangeInclusive;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 
 use caps::{CapSet, Capability, CapsHashSet};
@@ -37,13 +38,14 @@ impl User {
         Ok(Some(Self { id: Uid::from_raw(number), group }))
     }
 
-    /// A user that is in no database, of which this process is the only one most likely: a number from those
-    /// that no distribution gives away, by chance (systemd's UIDS-GIDS document, "Dynamic Service
-    /// Users"). None: there is no chance to be had.
+    /// A user that is in no database, and that no process runs as: a number drawn from those that no
+    /// distribution gives away (systemd's UIDS-GIDS document, "Dynamic Service Users"). Returns `None` if
+    /// no such number is found.
     pub fn unnamed() -> Option<Self> {
         let draw = || Some(UNNAMED.start() + u16::from_ne_bytes(random().ok()?) % COUNT_OF_UNNAMED);
         let is_free = |number: &u32| {
-            unistd::User::from_uid(Uid::from_raw(*number)).is_ok_and(|user| user.is_none())
+            let known = unistd::User::from_uid(Uid::from_raw(*number));
+            known.is_ok_and(|user| user.is_none()) && !runs(*number)
         };
         let number = (0..TRIES).filter_map(|_| draw()).map(u32::from).find(is_free)?;
         Some(Self { id: Uid::from_raw(number), group: Gid::from_raw(number) })
@@ -156,6 +158,12 @@ fn bound(kept: &CapsHashSet) {
             _ = caps::drop(None, CapSet::Bounding, *capability);
         }
     }
+}
+
+/// Whether a process of that user runs (proc(5)).
+fn runs(user: u32) -> bool {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|entry| entry.metadata().ok()).any(|of_one| of_one.uid() == user)
 }
 
 /// The lowest port that every process may bind (`ip_unprivileged_port_start`, ip(7)).
