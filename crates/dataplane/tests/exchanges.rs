@@ -223,9 +223,12 @@ fn each_call_has_a_connection_of_its_own() {
             counters(&pool, 1).blocks >= 200 && counters(&pool, 3).blocks >= 200
         });
         pool.stop_sending();
-        let answered = counters(&pool, 2).blocks + counters(&pool, 4).blocks;
         let trips = statistics.read(Duration::from_secs(1));
-        assert!((400..=answered).contains(&trips.count), "{} of {answered}", trips.count);
+        assert!(trips.count >= 400, "{}", trips.count);
+        // A response may arrive before its responder has counted it.
+        eventually("each response is counted", || {
+            counters(&pool, 2).blocks + counters(&pool, 4).blocks >= trips.count
+        });
         assert_eq!(trips.lost, 0, "{request} and {response} bytes");
     }
 }
