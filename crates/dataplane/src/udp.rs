@@ -28,7 +28,7 @@ pub use recvmmsg::Recvmmsg;
 pub use send_call::SendCall;
 pub use sender::{SendMethod, Sender};
 pub use sendmmsg::Sendmmsg;
-pub use sequence::Sequence;
+pub use sequence::{Arrival, Sequence};
 pub use uring_receive::UringReceive;
 pub use uring_send::UringSend;
 

@@ -1,5 +1,7 @@
 //! Counts of one flow at the receiver: what arrived, twice, or after a later frame (RFC 4737).
 
+use dataplane::udp::{Arrival, Sequence};
+
 /// Counts of a flow, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCounts {
@@ -28,85 +30,38 @@ impl FlowCounts {
     }
 }
 
-/// Counts a flow by the sequence numbers that arrive.
-#[derive(Clone, Debug)]
+/// Counts a flow by the sequence numbers that arrive, from 0 on.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FlowCounter {
     counts: FlowCounts,
-    /// The number after the highest that arrived.
-    next: u32,
-    /// A bit for each of the last numbers, whether it arrived.
-    seen: [u64; WORDS],
+    sequence: Sequence<WORDS>,
 }
 
 impl FlowCounter {
-    pub(crate) const fn new() -> Self {
-        let counts = FlowCounts { received: 0, duplicates: 0, reordered: 0 };
-        Self { counts, next: 0, seen: [0; WORDS] }
-    }
-
     pub(crate) const fn counts(&self) -> FlowCounts {
         self.counts
     }
 
     pub(crate) fn arrived(&mut self, sequence: u32) {
         self.counts.received += 1;
-        let ahead = sequence.wrapping_sub(self.next);
-        if ahead < u32::MAX / 2 {
-            self.forget(ahead);
-            self.next = sequence.wrapping_add(1);
-            self.mark(sequence);
-            return;
+        match self.sequence.record(self.sequence.widen(sequence.wrapping_add(1))) {
+            Arrival::New => {}
+            Arrival::Duplicate => self.counts.duplicates += 1,
+            // Of what is older nothing is known: it counts as new.
+            Arrival::Reordered | Arrival::Late | Arrival::Absurd => self.counts.reordered += 1,
         }
-        let behind = self.next.wrapping_sub(sequence);
-        // Of what is older nothing is known: it counts as new.
-        if behind <= WINDOW && self.is_marked(sequence) {
-            self.counts.duplicates += 1;
-            return;
-        }
-        self.counts.reordered += 1;
-        if behind <= WINDOW {
-            self.mark(sequence);
-        }
-    }
-
-    /// Clears the bits of `ahead` numbers from the next on.
-    fn forget(&mut self, ahead: u32) {
-        if ahead >= WINDOW {
-            self.seen = [0; WORDS];
-            return;
-        }
-        for number in 0..=ahead {
-            let (word, bit) = place(self.next.wrapping_add(number));
-            self.seen[word] &= !bit;
-        }
-    }
-
-    fn mark(&mut self, sequence: u32) {
-        let (word, bit) = place(sequence);
-        self.seen[word] |= bit;
-    }
-
-    fn is_marked(&self, sequence: u32) -> bool {
-        let (word, bit) = place(sequence);
-        self.seen[word] & bit != 0
     }
 }
 
-const fn place(sequence: u32) -> (usize, u64) {
-    let at = sequence % WINDOW;
-    ((at / 64) as usize, 1 << (at % 64))
-}
-
-/// Frames within which a duplicate is known as such.
-const WINDOW: u32 = 1024;
-const WORDS: usize = WINDOW as usize / 64;
+/// Frames within which a duplicate is known as such: 1,024.
+const WORDS: usize = 16;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn counts(sequences: impl IntoIterator<Item = u32>) -> (u64, u64, u64) {
-        let mut counter = FlowCounter::new();
+        let mut counter = FlowCounter::default();
         sequences.into_iter().for_each(|sequence| counter.arrived(sequence));
         let counts = counter.counts();
         (counts.received, counts.duplicates, counts.reordered)
@@ -130,11 +85,8 @@ mod tests {
 
     #[test]
     fn numbers_wrap_around() {
-        let mut counter = FlowCounter::new();
-        counter.next = u32::MAX - 1;
-        for sequence in [u32::MAX - 1, u32::MAX, 0, 1, u32::MAX] {
-            counter.arrived(sequence);
-        }
-        assert_eq!(counter.counts(), FlowCounts { received: 5, duplicates: 1, reordered: 0 });
+        let to_the_end = (1..4).map(|quarter| quarter << 30);
+        let around = [u32::MAX - 1, u32::MAX, 0, 1, u32::MAX];
+        assert_eq!(counts(to_the_end.chain(around)), (8, 1, 0));
     }
 }

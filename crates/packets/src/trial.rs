@@ -407,7 +407,7 @@ fn receive(
     (live, ends): (&LiveCounts, &Ends),
 ) -> io::Result<Received> {
     let dropped_before = receiver.drops()?;
-    let mut flows = vec![FlowCounter::new(); usize::from(layout.flows())];
+    let mut flows = vec![FlowCounter::default(); usize::from(layout.flows())];
     let mut times = Times::new(plan.duration, units(now()));
     let counts_only = receiver.counted().is_some();
     let used = ThreadTime::read();
