@@ -3,6 +3,7 @@
 //! ```text
 //!   TCP   tcp_requester      --request-->           tcp_responder      on a stream that stays open
 //!         connect_requester  --connect, request-->  accept_responder   a connection per request
+//!         iperf2's client    --request-->           bounce_responder   (--bounceback)
 //!   UDP   udp_requester      --request-->           udp_responder
 //! ```
 //!
@@ -10,6 +11,7 @@
 //! [`RoundTripStatistics`] holds the round-trip times and the losses.
 
 mod accept_responder;
+mod bounce_responder;
 mod connect_requester;
 mod exchange_stream;
 mod statistics;
@@ -27,10 +29,12 @@ use std::time::Duration;
 
 use linux::tcp::TcpOptions;
 use measurement::{Exchange, Timestamp};
+use protocol::iperf2::Bounce;
 
 use crate::counters::Counters;
 use crate::stream::{Step, Stream};
 use accept_responder::AcceptResponder;
+use bounce_responder::BounceResponder;
 use connect_requester::ConnectRequester;
 use tcp_requester::TcpRequester;
 use tcp_responder::TcpResponder;
@@ -84,6 +88,19 @@ pub fn responder(
         Link::Tcp(socket) => Box::new(TcpResponder::stream(socket, exchange, counters)?),
         Link::Udp(socket) => Box::new(UdpResponder::stream(unstamped(socket), exchange, counters)),
     })
+}
+
+/// Makes a stream that sends back each request of an iperf2 client, as `bounce` describes them, with
+/// the times at which it arrived and is answered. It counts in `counters`.
+///
+/// # Errors
+/// `TCP_NODELAY` cannot be set (setsockopt(2)), as the connection is closed.
+pub fn bounce_responder(
+    socket: Arc<TcpStream>,
+    bounce: &Bounce,
+    counters: Arc<Counters>,
+) -> std::io::Result<Box<dyn Stream>> {
+    Ok(Box::new(BounceResponder::stream(socket, bounce, counters)?))
 }
 
 /// Turns off arrival stamps, which cost time in the kernel: requester and responder read the

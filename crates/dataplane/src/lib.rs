@@ -39,7 +39,7 @@ pub use counters::Counters;
 pub use delay_variation::{VariationReading, VariationStatistics};
 pub use exchange::{
     Link, MAX_PENDING_CONNECTIONS, RequesterConfig, RoundTripStatistics, accept_responder,
-    connect_requester, requester, responder,
+    bounce_responder, connect_requester, requester, responder,
 };
 pub use histogram::{Histogram, Reading};
 pub use pacing::{Batch, EndedBatch, Pacer, PacingStatistics, pacing_report};

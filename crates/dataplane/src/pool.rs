@@ -269,13 +269,21 @@ impl Pool {
         self.streams.iter().all(|stream| !stream.sender || stream.counters.is_finished())
     }
 
+    /// Whether all receiving streams have ended.
+    pub fn receivers_finished(&self) -> bool {
+        self.streams.iter().all(|stream| stream.sender || stream.counters.is_finished())
+    }
+
+    /// Whether all streams have ended.
+    pub fn is_finished(&self) -> bool {
+        self.streams.iter().all(|stream| stream.counters.is_finished())
+    }
+
     /// Whether a stream ended with an error, or all receiving streams have ended: no more
     /// payload will move.
     pub fn is_stuck(&self) -> bool {
-        let mut receivers = self.streams.iter().filter(|stream| !stream.sender).peekable();
-        let none_receives =
-            receivers.peek().is_some() && receivers.all(|s| s.counters.is_finished());
-        none_receives || self.stream_error().is_some()
+        let receives = self.streams.iter().any(|stream| !stream.sender);
+        receives && self.receivers_finished() || self.stream_error().is_some()
     }
 
     /// The first stream that ended with an error: its id and the error.

@@ -36,6 +36,8 @@ pub enum BufferKind {
     ReceivedBlocks,
     /// Batches of datagrams, each of which is a packet of its own to the kernel.
     Datagrams,
+    /// Such batches that are only received: there is no payload to send.
+    ReceivedDatagrams,
     /// Batches of datagrams that the kernel handles as one packet (GSO, GRO).
     Segments,
 }
@@ -43,6 +45,10 @@ pub enum BufferKind {
 impl BufferKind {
     const fn is_stream(self) -> bool {
         matches!(self, Self::Blocks | Self::ReceivedBlocks)
+    }
+
+    const fn is_received(self) -> bool {
+        matches!(self, Self::ReceivedBlocks | Self::ReceivedDatagrams)
     }
 }
 
@@ -73,7 +79,7 @@ impl Scratch {
         statistics: Arc<WorkerStatistics>,
     ) -> io::Result<Self> {
         let block = memory.block.max(1);
-        let sent = if memory.kind == BufferKind::ReceivedBlocks { 1 } else { block };
+        let sent = if memory.kind.is_received() { 1 } else { block };
         let payload = Payload::of(memory.pattern, memory.pages, sent, mpu)?;
         let (slots, slot) = incoming(memory.kind, block);
         let (datagrams, length) = outgoing(memory.kind, block);
@@ -105,7 +111,7 @@ impl Scratch {
 /// The number of datagrams that are sent with one call, and their length in bytes.
 fn outgoing(kind: BufferKind, block: usize) -> (usize, usize) {
     match kind {
-        BufferKind::Blocks | BufferKind::ReceivedBlocks => (1, 1),
+        BufferKind::Blocks | BufferKind::ReceivedBlocks | BufferKind::ReceivedDatagrams => (1, 1),
         BufferKind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
         BufferKind::Segments => (most_segments(block) * GSO_PACKETS, block),
     }
@@ -126,7 +132,9 @@ fn most_segments(block: usize) -> usize {
 fn incoming(kind: BufferKind, block: usize) -> (usize, usize) {
     match kind {
         BufferKind::Blocks | BufferKind::ReceivedBlocks => (1, 1),
-        BufferKind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
+        BufferKind::Datagrams | BufferKind::ReceivedDatagrams => {
+            ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block)
+        }
         // Small datagrams make small packets, of which more fit the cache.
         BufferKind::Segments => {
             let packet = (most_segments(block) * block).clamp(BATCH_BYTES / MOST_GRO_PACKETS, SLOT);

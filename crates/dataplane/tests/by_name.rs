@@ -119,7 +119,8 @@ fn every_datagram_arrives_once_whatever_sends_and_receives() {
                 })
                 .stream(false, |counters| {
                     let width = CounterWidth::Bits64;
-                    let incoming = udp::Incoming { socket: far, width, counters, goal: None };
+                    let incoming =
+                        udp::Incoming { socket: far, header: width.into(), counters, goal: None };
                     receiver.build(DATAGRAM, incoming).expect("this kernel has it")
                 })
                 .start();
@@ -157,6 +158,6 @@ fn built(
     socket: Arc<TcpStream>,
     counters: Arc<linerate_dataplane::Counters>,
 ) -> Box<dyn linerate_dataplane::Stream> {
-    let incoming = Incoming { socket, counters, goal: None };
+    let incoming = Incoming { socket, counters, goal: None, read_before: 0 };
     receiver.build(&resources(), incoming).expect("this kernel has it")
 }

@@ -1,6 +1,5 @@
 //! Streams that ask and answer, over loopback.
 
-use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -197,35 +196,6 @@ fn a_datagram_of_another_length_is_not_answered() {
     let mut response = [0; 2_000];
     assert_eq!(near.recv(&mut response).expect("its response"), 1_000);
     assert!(near.recv(&mut response).is_err(), "there is but one");
-}
-
-#[test]
-fn a_response_is_that_of_the_oldest_request() {
-    const DEPTH: u16 = 4;
-    const PAUSE: Duration = Duration::from_millis(20);
-    let (near, far) = tcp_pair();
-    far.set_nonblocking(false).expect("it may wait");
-    let exchange = Exchange { depth: DEPTH, ..exchange(64, 64) };
-    let statistics = Arc::new(RoundTripStatistics::new(0));
-    let (patience, asked) = (Duration::from_secs(1), Arc::clone(&statistics));
-    let pool = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random)
-        .stream(true, |counters| {
-            let config =
-                RequesterConfig { exchange, counters, statistics: asked, patience, message: None };
-            requester(Link::Tcp(near), config).expect("asks")
-        })
-        .start();
-    let mut requests = [0; 64 * DEPTH as usize];
-    (&*far).read_exact(&mut requests).expect("as many requests as may wait");
-    for _ in 0..2 * DEPTH {
-        std::thread::sleep(PAUSE);
-        (&*far).write_all(&[0; 64]).expect("a response");
-    }
-    let all = u64::from(2 * DEPTH);
-    eventually("the responses have come", || counters(&pool, 1).blocks == all);
-    let trips = statistics.read(Duration::from_secs(1));
-    // Each waited for as many pauses as there were requests before it, and its own.
-    assert!(trips.times.max >= PAUSE * 3, "{:?}", trips.times);
 }
 
 #[test]

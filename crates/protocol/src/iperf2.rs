@@ -6,7 +6,7 @@
 mod back;
 mod bounce;
 mod client_header;
-mod flow;
+mod flow_start;
 mod opening;
 mod report;
 mod sequence;
@@ -17,12 +17,12 @@ mod write_marks;
 pub use back::{Back, BackWay};
 pub use bounce::Bounce;
 pub use client_header::{ClientHeader, DatagramSettings, HeaderAmount, HeaderWay};
-pub use flow::{Flow, FlowEvent};
+pub use flow_start::{FlowDatagram, FlowStart};
 pub use opening::{Asks, Opening, Settings};
 pub use report::ServerReport;
 pub use sequence::{Datagram, SequenceWidth};
 pub use server_version::end_for_old_server;
-pub use transit::Transit;
+pub use transit::{Transit, Transits};
 pub use write_marks::WriteMarks;
 
 /// The port on which iperf2 servers listen by default (clause 2.1 of docs/protocol/iperf2.md).

@@ -1,4 +1,5 @@
-//! All that is iperf2's at a client: connections without control connection, the header, and the end
-//! of UDP flows. Clients of iperf2 at a server are in [`crate::iperf3`], beside those of iperf3.
+//! All that is iperf2's: connections without control connection, the header, and UDP flows with their
+//! end. Clients of iperf2 come to the one port of a server, whose acceptor is in [`crate::iperf3`].
 
 pub(crate) mod client;
+pub(crate) mod server;

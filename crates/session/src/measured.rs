@@ -1,5 +1,7 @@
 //! A test that is over, as this end saw it.
 
+use std::time::Duration;
+
 use measurement::outcome::join::Ends;
 pub(crate) use measurement::outcome::join::Side;
 use measurement::outcome::{CpuUse, DirectionOutcome};
@@ -59,6 +61,18 @@ impl Measured {
             peer_engines: &self.peer_engines,
         };
         ends.directions()
+    }
+
+    /// Time from the first sample to the last.
+    pub(crate) fn span(&self) -> Duration {
+        let ends = self.samples.last().zip(self.samples.first());
+        ends.map_or(Duration::ZERO, |(last, first)| last.at.since(first.at))
+    }
+
+    /// Datagrams that the sockets of this end dropped.
+    pub(crate) fn dropped(&self) -> u64 {
+        let last = self.samples.last().into_iter().flat_map(|sample| &sample.streams);
+        last.filter_map(|stream| stream.udp).map(|udp| udp.drops).sum()
     }
 
     /// Blocks, datagrams or requests that all streams moved.

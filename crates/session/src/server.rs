@@ -15,6 +15,7 @@ pub(crate) mod handshake_lock;
 pub(crate) mod limits;
 pub(crate) mod log;
 pub(crate) mod metrics;
+pub(crate) mod minded;
 pub(crate) mod options;
 pub(crate) mod pace;
 pub(crate) mod peer_table;
@@ -26,6 +27,7 @@ pub(crate) mod shortage;
 pub(crate) mod start_rate_limit;
 pub(crate) mod status;
 pub(crate) mod stay;
+pub(crate) mod sums;
 pub(crate) mod test_class;
 pub(crate) mod tuning;
 

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dataplane::udp::Iperf2Flow;
 use host::PerfAccess;
 use linux::tcp::TcpOptions;
-use protocol::iperf2::WriteMarks;
+use protocol::iperf2::{Bounce, WriteMarks};
 
 use crate::host_sampler::Interest;
 use crate::measured::Side;
@@ -37,6 +38,10 @@ pub(crate) struct Setting {
     pub(crate) marks: Option<WriteMarks>,
     /// Each request; none: bytes of the payload.
     pub(crate) message: Option<Arc<[u8]>>,
+    /// How requests are answered that a client of iperf2 sends; none: as the exchange of the plan says.
+    pub(crate) bounce: Option<Bounce>,
+    /// The flow of a client of iperf2 that is received; none: datagrams are those of iperf3.
+    pub(crate) flow: Option<Arc<Iperf2Flow>>,
     /// Which interfaces are sampled meanwhile; none: this host is not sampled.
     pub(crate) sampled: Option<Interest>,
     /// From where the CPUs are sampled then; none: they are not.

@@ -22,6 +22,8 @@ pub(crate) enum StreamSocket {
         socket: Arc<TcpStream>,
         /// `bytes_acked` before the first payload byte.
         acknowledged_before: u64,
+        /// Payload bytes that were read before the test.
+        read_before: u64,
         /// It may use several paths (RFC 8684).
         multipath: bool,
     },
@@ -47,7 +49,15 @@ impl StreamSocket {
         let counted = linux::tcp::info(&socket)
             .map_or(0, |info| acknowledged(&socket, multipath, info.bytes_acked));
         let acknowledged_before = counted + preamble;
-        Self::Tcp { socket: Arc::new(socket), acknowledged_before, multipath }
+        Self::Tcp { socket: Arc::new(socket), acknowledged_before, read_before: 0, multipath }
+    }
+
+    /// The stream, of whose payload so many `bytes` were read before the test.
+    pub(crate) fn with_read_before(mut self, bytes: u64) -> Self {
+        if let Self::Tcp { read_before, .. } = &mut self {
+            *read_before = bytes;
+        }
+        self
     }
 
     pub(crate) fn udp(socket: UdpSocket) -> Self {
@@ -56,7 +66,7 @@ impl StreamSocket {
 
     /// What the kernel says of a TCP connection; none for UDP.
     pub(crate) fn tcp_sample(&self) -> Option<TcpSample> {
-        let Self::Tcp { socket, acknowledged_before, multipath } = self else { return None };
+        let Self::Tcp { socket, acknowledged_before, multipath, .. } = self else { return None };
         let info = linux::tcp::info(&**socket).ok()?;
         let acknowledged = acknowledged(socket, *multipath, info.bytes_acked);
         Some(TcpSample {

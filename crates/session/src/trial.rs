@@ -52,6 +52,8 @@ pub(crate) struct Trial {
     omitted: Option<VariationReading>,
     /// The rest of the test is too short for another interval.
     in_last_interval: bool,
+    /// When what this end sends had ended, if that was before the test.
+    sending_ended: Option<Timestamp>,
     stopped: Option<Timestamp>,
     finished: bool,
     cpu: CpuClock,
@@ -99,6 +101,7 @@ impl Trial {
             base: 0,
             omitted: None,
             in_last_interval: false,
+            sending_ended: None,
             stopped: None,
             finished: false,
             cpu: CpuClock::default(),
@@ -110,13 +113,18 @@ impl Trial {
 
     /// Takes the first sample and lets the workers go.
     pub(crate) fn start(&mut self, clock: &dyn Clock) {
+        self.start_as_of(Timestamp::from_nanos(u64::MAX), clock);
+    }
+
+    /// Likewise, for a test of which payload has come since `began`, if that was before.
+    pub(crate) fn start_as_of(&mut self, began: Timestamp, clock: &dyn Clock) {
         self.cpu.begin(clock.now());
         // Of thousands of streams it takes longer than nothing, and nothing moves meanwhile.
         let mut first = sample(&self.pool, &self.opened, clock.now());
         // The other end may have begun: what was dropped of that is this test's.
         let datagrams = first.streams.iter_mut().filter_map(|stream| stream.udp.as_mut());
         datagrams.for_each(|udp| udp.drops = 0);
-        let start = clock.now();
+        let start = clock.now().min(began);
         self.samples.push(Sample { at: start, ..first });
         self.pool.start();
         if let Some(sampler) = &self.sampler {
@@ -233,13 +241,13 @@ impl Trial {
         )
     }
 
-    /// What becomes readable when [`Self::has_moved_all`] may have changed.
+    /// What becomes readable when [`Self::has_moved_all`] or [`Self::is_stuck`] may have changed.
     pub(crate) fn progress(&self) -> Vec<std::os::fd::BorrowedFd<'_>> {
         use std::os::fd::AsFd;
         let goal =
             self.amount.goal.as_ref().filter(|goal| !goal.is_reached()).map(|goal| goal.as_fd());
-        let senders = (!self.pool.senders_finished()).then(|| self.pool.done().as_fd());
-        goal.into_iter().chain(senders).collect()
+        let streams = (!self.pool.is_finished()).then(|| self.pool.done().as_fd());
+        goal.into_iter().chain(streams).collect()
     }
 
     /// Takes the notification of a finished stream back.
@@ -263,9 +271,11 @@ impl Trial {
         if self.began().is_none() || self.stopped.is_some() {
             return;
         }
-        self.pool.stop_sending();
+        if self.sending_ended.is_none() {
+            self.pool.stop_sending();
+        }
         let stopped = clock.now();
-        self.stopped = Some(stopped);
+        self.stopped = Some(self.sending_ended.unwrap_or(stopped));
         self.cpu.end(stopped);
         if let Some(sampler) = &self.sampler {
             sampler.streams_stop(stopped);

@@ -95,13 +95,14 @@ fn requests_of_an_iperf2_client_are_answered() {
     let trips = answered.stdout.split("    10=").nth(1).and_then(|rest| rest.split('/').nth(1));
     let least = trips.and_then(|text| text.parse::<f64>().ok());
     assert!(least.is_some_and(|millis| millis >= 2.0), "{answered:?}");
-    let line = server.line_with("iperf2, TCP both ways, 1 stream");
+    let line = server.line_with("iperf2, TCP request/response");
     assert!(line.contains("send 1") && line.contains("receive 1"), "{line}");
-    assert!(line.ends_with(": done"), "{line}");
+    assert!(line.contains(" answered") && line.ends_with(": done"), "{line}");
     // Its own connections are tests of their own.
     _ = iperf2(&server, "-t 1 --bounceback -P 2");
     for _ in 0..2 {
-        assert!(server.line_with("iperf2, TCP both ways, 1 stream").ends_with(": done"));
+        let line = server.line_with("iperf2, TCP request/response");
+        assert!(line.contains(" answered") && line.ends_with(": done"), "{line}");
     }
 }
 
@@ -197,4 +198,46 @@ fn a_client_that_sends_a_header_alone_holds_nobody_up() {
     // One client, and as none came that was served, it ends.
     assert_eq!(server.finish().code, Some(0));
     assert!(started.elapsed() > Duration::from_secs(8), "{:?}", started.elapsed());
+}
+
+/// A datagram of iperf2 2.0.5 with that number.
+fn datagram(sequence: i32) -> Vec<u8> {
+    let mut datagram = vec![b'7'; 1_470];
+    datagram[..4].copy_from_slice(&sequence.to_be_bytes());
+    datagram[4..12].fill(0);
+    datagram[11] = 1;
+    datagram
+}
+
+#[test]
+fn what_the_server_s_socket_drops_has_its_place() {
+    let server = Server::start();
+    let client = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    client.connect(server.address).expect("an address");
+    client.set_read_timeout(Some(Duration::from_millis(250))).expect("a timeout");
+    let send = |sequence| _ = client.send(&datagram(sequence)).expect("it is sent");
+    (1..=20).for_each(send);
+    let port = client.local_addr().expect("bound").port();
+    let peer = format!("0100007F:{port:04X} 01 ");
+    eventually("the flow has a socket of its own", || {
+        std::fs::read_to_string("/proc/net/udp").is_ok_and(|sockets| sockets.contains(&peer))
+    });
+    server.running.signal("STOP");
+    (21..=30_000).for_each(send);
+    server.running.signal("CONT");
+    let mut report = [0; 2_048];
+    eventually("a report", || {
+        send(-30_001);
+        client.recv(&mut report).is_ok()
+    });
+    let line = server.line_with("iperf2, UDP send");
+    assert!(line.ends_with(": done"), "{line}");
+    let number = |before: &str, after: &str| {
+        let digits = line.split(before).nth(1).and_then(|rest| rest.split(after).next());
+        digits.and_then(|text| text.replace(',', "").parse::<u64>().ok())
+    };
+    let lost = number("bit/s, ", " of 30000 lost");
+    assert!(lost.is_some_and(|lost| lost > 0), "{line}");
+    // Ends of the flow may be among them.
+    assert!(number(" lost; ", " dropped in this host's receive buffers") >= lost, "{line}");
 }

@@ -86,8 +86,8 @@ fn an_iperf2_server_answers_requests() {
         assert!((1.0..=21.0).contains(&count), "{row}");
         assert!(2.0 <= least && least <= mean && mean <= most, "{row}");
     }
-    let line = own.line_with("iperf2, TCP both ways, 1 stream");
-    assert!(line.ends_with(": done"), "{line}");
+    let line = own.line_with("iperf2, TCP request/response");
+    assert!(line.ends_with("answered: done"), "{line}");
 }
 
 #[test]

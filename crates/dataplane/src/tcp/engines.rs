@@ -120,6 +120,8 @@ pub struct Incoming {
     pub counters: Arc<Counters>,
     /// Goal to which the receiver adds its bytes. None: there is no goal.
     pub goal: Option<Arc<Goal>>,
+    /// Payload bytes that were read from the socket before, and are counted with the first ones.
+    pub read_before: u64,
 }
 
 impl Incoming {
@@ -129,7 +131,8 @@ impl Incoming {
     }
 
     fn receiver<S: Sink>(self, sink: S) -> Receiver<S> {
-        Receiver::with_sink(sink, self.socket, self.counters).with_goal(self.goal)
+        let receiver = Receiver::with_sink(sink, self.socket, self.counters);
+        receiver.with_goal(self.goal).with_read_before(self.read_before)
     }
 }
 

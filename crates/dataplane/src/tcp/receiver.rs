@@ -81,6 +81,13 @@ impl<S: Sink> Receiver<S> {
         self
     }
 
+    /// Lets the stream count `bytes` that were read from its socket before.
+    #[must_use]
+    pub const fn with_read_before(mut self, bytes: u64) -> Self {
+        self.count.bytes = bytes;
+        self
+    }
+
     fn account(&mut self, read: usize, now: Timestamp) {
         self.low_water.note(read);
         self.count.bytes += read as u64;
@@ -93,6 +100,7 @@ impl<S: Sink> Receiver<S> {
     }
 
     fn finish(&self, errno: Option<i32>) -> Step {
+        self.published.publish(&self.count);
         self.published.finish(errno);
         Step::Done
     }

@@ -4,19 +4,23 @@
 use std::time::Duration;
 
 use measurement::{StreamCounters, Timestamp};
-use protocol::iperf3::Header;
+use protocol::iperf2::{Transit, Transits};
 
-use crate::SequenceWidth;
+use crate::udp::ReceivedHeader;
 use crate::udp::jitter::Jitter;
 use crate::udp::sequence::{Arrival, Sequence};
 
 /// The account of one receiving stream.
 pub(super) struct ReceiverAccount {
-    width: SequenceWidth,
+    header: ReceivedHeader,
     sequence: Sequence,
     jitter: Jitter,
     /// Number of the datagram that came last, if its arrival has a time of its own.
     last_timed: Option<u64>,
+    /// Times on the way, by the clocks of both ends; none: they are not asked for.
+    transits: Option<Transits>,
+    /// Only numbers above the highest are counted: some datagrams may come twice.
+    ignores_repeated: bool,
     count: StreamCounters,
 }
 
@@ -28,10 +32,31 @@ struct Counted {
 }
 
 impl ReceiverAccount {
-    /// An account of datagrams whose sequence numbers have `width`.
-    pub(super) fn new(width: SequenceWidth) -> Self {
-        let (sequence, jitter) = (Sequence::default(), Jitter::default());
-        Self { width, sequence, jitter, last_timed: None, count: StreamCounters::default() }
+    /// An account of datagrams with this header.
+    pub(super) fn new(header: ReceivedHeader) -> Self {
+        let is_timed = match &header {
+            ReceivedHeader::Iperf3(_) => false,
+            ReceivedHeader::Iperf2(flow) => flow.start().is_timed(),
+        };
+        Self {
+            header,
+            sequence: Sequence::default(),
+            jitter: Jitter::default(),
+            last_timed: None,
+            transits: is_timed.then(Transits::default),
+            ignores_repeated: false,
+            count: StreamCounters::default(),
+        }
+    }
+
+    /// Lets only numbers above the highest be counted, as long as some datagrams may come twice.
+    pub(super) const fn ignore_repeated(&mut self, ignores: bool) {
+        self.ignores_repeated = ignores;
+    }
+
+    /// How long datagrams were on their way so far; none: it is not asked for.
+    pub(super) fn transit(&self) -> Option<Transit> {
+        self.transits.as_ref().map(Transits::read)
     }
 
     /// The counters of all datagrams so far.
@@ -57,7 +82,7 @@ impl ReceiverAccount {
         datagrams.for_each(|datagram| {
             count += 1;
             bytes += datagram.len() as u64;
-            let Some(header) = Header::read(self.width, datagram) else {
+            let Some(header) = self.header.read(datagram) else {
                 self.count.malformed += 1;
                 return;
             };
@@ -67,6 +92,10 @@ impl ReceiverAccount {
                 return;
             }
             self.record_in_order(std::mem::take(&mut in_order));
+            if self.ignores_repeated && header.sequence <= self.sequence.highest() {
+                (count, bytes) = (count - 1, bytes - datagram.len() as u64);
+                return;
+            }
             let number = self.record_out_of_order(header.sequence);
             first.get_or_insert(Counted { sent: header.sent, number });
             next = self.sequence.highest().wrapping_add(1);
@@ -79,25 +108,39 @@ impl ReceiverAccount {
         }
         // Datagrams behind the first came with it, and have no arrival time of their own.
         let Counted { sent, number } = first?;
+        if let Some(transits) = &mut self.transits {
+            let arrived = arrival.unwrap_or_else(linux::clock::realtime);
+            transits.add(micros(arrived) - micros(Duration::from_nanos(sent.nanos())));
+        }
         let has_time = arrival.is_some() && count == 1;
         let change = self.jitter.update(arrival.unwrap_or(Duration::from_nanos(now.nanos())), sent);
         let before = std::mem::replace(&mut self.last_timed, has_time.then_some(number));
         change.filter(|_| has_time && before.and_then(|one| one.checked_add(1)) == Some(number))
     }
 
+    /// Counts a datagram that came before others that were counted, to another socket.
+    pub(super) fn record_early(
+        &mut self,
+        datagram: &[u8],
+        arrival: Option<Duration>,
+        now: Timestamp,
+    ) {
+        let reordered = self.count.reordered;
+        self.record_packet(std::iter::once(datagram), arrival, now);
+        self.count.reordered = reordered;
+    }
+
     /// The sequence number in the header of the datagram `number`: its low half where headers have 32
     /// bits for it.
     fn on_wire(&self, number: u64) -> u64 {
-        match self.width {
-            SequenceWidth::Bits64 => number,
-            SequenceWidth::Bits32 => number & u64::from(u32::MAX),
-        }
+        if self.header.is_narrow() { number & u64::from(u32::MAX) } else { number }
     }
 
     fn full_number(&self, number: u64) -> u64 {
-        match self.width {
-            SequenceWidth::Bits64 => number,
-            SequenceWidth::Bits32 => self.sequence.widen(u32::try_from(number).unwrap_or(0)),
+        if self.header.is_narrow() {
+            self.sequence.widen(u32::try_from(number).unwrap_or(0))
+        } else {
+            number
         }
     }
 
@@ -128,9 +171,21 @@ impl ReceiverAccount {
     }
 }
 
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+
+    use protocol::iperf2::FlowStart;
+    use protocol::iperf3::Header;
+
     use super::*;
+    use crate::SequenceWidth;
+    use crate::udp::Iperf2Flow;
 
     fn datagram(sequence: u64) -> [u8; 16] {
         let mut datagram = [0; 16];
@@ -141,7 +196,7 @@ mod tests {
 
     #[test]
     fn datagrams_are_counted_without_a_socket() {
-        let mut account = ReceiverAccount::new(SequenceWidth::Bits64);
+        let mut account = ReceiverAccount::new(SequenceWidth::Bits64.into());
         let packet = [1, 3, 2, 3].map(datagram);
         let now = Timestamp::from_nanos(5_000);
         let short = [0; 3];
@@ -157,7 +212,7 @@ mod tests {
     fn a_packet_counts_as_its_datagrams_do_one_by_one() {
         let numbers = [1, 2, 3, 3, 5, 4, 6, 0, 7, 8, 200, 201, 9, 202, 203, 203, u64::MAX, 204];
         for width in [SequenceWidth::Bits32, SequenceWidth::Bits64] {
-            let [mut together, mut apart] = [(); 2].map(|()| ReceiverAccount::new(width));
+            let [mut together, mut apart] = [(); 2].map(|()| ReceiverAccount::new(width.into()));
             let datagrams = numbers.map(|sequence| {
                 let mut datagram = [0; 16];
                 Header { sent: Timestamp::default(), sequence }.write(width, &mut datagram);
@@ -174,7 +229,7 @@ mod tests {
 
     #[test]
     fn neighbours_with_times_of_their_own_have_a_variation() {
-        let mut account = ReceiverAccount::new(SequenceWidth::Bits64);
+        let mut account = ReceiverAccount::new(SequenceWidth::Bits64.into());
         let mut arrive = |numbers: &[u64], nanos: Option<u64>| {
             let packet: Vec<_> = numbers.iter().map(|number| datagram(*number)).collect();
             let datagrams = packet.iter().map(|one| &one[..]);
@@ -192,5 +247,64 @@ mod tests {
         assert_eq!(arrive(&[11], Some(6_000)), None);
         assert_eq!(arrive(&[u64::MAX], Some(6_000)), None, "no number is beyond it");
         assert_eq!(arrive(&[0], Some(6_000)), None);
+    }
+
+    /// A datagram of iperf2 with a number of 32 bits, up to 2.0.12.
+    fn of_iperf2(sequence: i32, millis: u32) -> [u8; 40] {
+        let mut datagram = [b'7'; 40];
+        for (at, word) in [(0, sequence.cast_unsigned()), (4, 0), (8, millis * 1_000)] {
+            datagram[at..at + 4].copy_from_slice(&word.to_be_bytes());
+        }
+        datagram
+    }
+
+    /// The account of a flow that begins with that number.
+    fn flow_from(first: i32) -> ReceiverAccount {
+        let start = FlowStart::recognise(&of_iperf2(first, 1)).expect("a flow");
+        let flow = Iperf2Flow::new(start, channel().1, None);
+        ReceiverAccount::new(ReceivedHeader::Iperf2(Arc::new(flow)))
+    }
+
+    #[test]
+    fn a_flow_of_iperf2_is_counted_from_its_first_number_on() {
+        for first in [0, 1] {
+            let mut account = flow_from(first);
+            for number in [0, 1, 4, 3, 3] {
+                let datagram = of_iperf2(first + number, 1);
+                account.record_packet(std::iter::once(&datagram[..]), None, Timestamp::default());
+            }
+            let count = account.count();
+            assert_eq!((count.sequence, count.unique, count.blocks), (5, 4, 5), "from {first}");
+            assert_eq!((count.reordered, count.duplicate, count.malformed), (1, 1, 0));
+        }
+    }
+
+    #[test]
+    fn what_came_to_another_socket_is_not_reordered() {
+        let mut account = flow_from(1);
+        let now = Timestamp::default();
+        for number in [3, 4] {
+            account.record_packet(std::iter::once(&of_iperf2(number, 1)[..]), None, now);
+        }
+        for number in [1, 2] {
+            account.record_early(&of_iperf2(number, 1), None, now);
+        }
+        let count = account.count();
+        assert_eq!((count.sequence, count.unique, count.reordered), (4, 4, 0));
+    }
+
+    #[test]
+    fn what_may_come_twice_is_counted_once() {
+        let mut account = flow_from(1);
+        let now = Timestamp::default();
+        account.ignore_repeated(true);
+        for number in [1, 2, 2, 1, 3] {
+            account.record_packet(std::iter::once(&of_iperf2(number, 1)[..]), None, now);
+        }
+        account.ignore_repeated(false);
+        account.record_packet(std::iter::once(&of_iperf2(3, 1)[..]), None, now);
+        let count = account.count();
+        assert_eq!((count.blocks, count.unique, count.duplicate), (4, 3, 1));
+        assert_eq!(count.bytes, 160);
     }
 }

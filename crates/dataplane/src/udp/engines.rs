@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use measurement::Engine;
 
-use crate::SequenceWidth;
 use crate::budget::{Budget, Goal};
 use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::stream::Stream;
-use crate::udp::{DatagramHeader, ReceiveMethod, Receiver, SendMethod, Sender};
+use crate::udp::{DatagramHeader, ReceiveMethod, ReceivedHeader, Receiver, SendMethod, Sender};
 
 /// A UDP send engine, i.e. an implementation of sending by certain system calls, e.g. sendmmsg(2):
 /// its properties, and how to build a stream that uses it.
@@ -73,13 +72,13 @@ pub struct ReceiveEngine {
     build: fn(usize, Incoming) -> io::Result<Box<dyn Stream>>,
 }
 
-/// Arguments to build a UDP receiver of any engine: socket, width of the sequence numbers,
+/// Arguments to build a UDP receiver of any engine: socket, header of the datagrams,
 /// counters, and the number of bytes after which the test ends ([`Goal`]).
 pub struct Incoming {
     /// The connected socket, on which the engine sets its options. It must not block.
     pub socket: Arc<UdpSocket>,
-    /// The width of the sequence numbers.
-    pub width: SequenceWidth,
+    /// Header of the datagrams.
+    pub header: ReceivedHeader,
     /// Counters that the receiver publishes.
     pub counters: Arc<Counters>,
     /// Goal to which the receiver adds its bytes. None: there is no goal.
@@ -106,7 +105,7 @@ fn receiver<I: ReceiveMethod + 'static>(
     length: usize,
     incoming: Incoming,
 ) -> io::Result<Box<dyn Stream>> {
-    let Incoming { socket, width, counters, goal } = incoming;
-    let receiver = Receiver::with_engine(I::open(&socket, length)?, socket, width, counters);
+    let Incoming { socket, header, counters, goal } = incoming;
+    let receiver = Receiver::with_engine(I::open(&socket, length)?, socket, header, counters);
     Ok(Box::new(receiver.with_goal(goal)))
 }

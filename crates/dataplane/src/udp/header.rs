@@ -1,12 +1,17 @@
-//! The header that a sender writes at the start of each datagram: that of the dialect.
+//! The header at the start of each datagram, that of the dialect: as a sender writes it and as a
+//! receiver reads it.
 
+use std::net::UdpSocket;
+use std::sync::Arc;
 use std::time::Duration;
 
 use measurement::Timestamp;
-use protocol::iperf2::{ClientHeader, Datagram, DatagramSettings};
+use protocol::iperf2::{ClientHeader, Datagram, DatagramSettings, FlowDatagram};
 use protocol::iperf3::Header;
 
 use crate::SequenceWidth;
+use crate::udp::handshake;
+use crate::udp::iperf2_flow::Iperf2Flow;
 
 /// Header of the datagrams of a test.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +28,12 @@ pub enum DatagramHeader {
 }
 
 impl DatagramHeader {
-    /// Width of the sequence numbers that a receiver of iperf3's datagrams reads.
-    pub const fn width(&self) -> SequenceWidth {
-        match self {
+    /// The same header as a receiver of iperf3's datagrams reads it.
+    pub const fn received(&self) -> ReceivedHeader {
+        ReceivedHeader::Iperf3(match self {
             Self::Iperf3(width) => *width,
             Self::Iperf2 { .. } => SequenceWidth::Bits64,
-        }
+        })
     }
 
     /// Writes the header of a datagram that ends a flow of iperf2, in place of the one number
@@ -75,6 +80,53 @@ impl DatagramHeader {
 }
 
 impl From<SequenceWidth> for DatagramHeader {
+    fn from(width: SequenceWidth) -> Self {
+        Self::Iperf3(width)
+    }
+}
+
+/// The header of datagrams as their receiver reads it.
+#[derive(Clone, Debug)]
+pub enum ReceivedHeader {
+    /// That of iperf3, with sequence numbers of this width.
+    Iperf3(SequenceWidth),
+    /// That of a flow of iperf2.
+    Iperf2(Arc<Iperf2Flow>),
+}
+
+impl ReceivedHeader {
+    /// Reads the header of a datagram of payload; none: it is too short. Numbers begin with 1.
+    #[inline]
+    pub(super) fn read(&self, payload: &[u8]) -> Option<Header> {
+        match self {
+            Self::Iperf3(width) => Header::read(*width, payload),
+            Self::Iperf2(flow) => match flow.start().read(payload) {
+                FlowDatagram::Payload { number: sequence, sent } => {
+                    let nanos = u64::try_from(sent.as_nanos()).unwrap_or(u64::MAX);
+                    Some(Header { sent: Timestamp::from_nanos(nanos), sequence })
+                }
+                FlowDatagram::End { .. } | FlowDatagram::Other => None,
+            },
+        }
+    }
+
+    /// Whether a header has no more than the low half of a number.
+    pub(super) const fn is_narrow(&self) -> bool {
+        matches!(self, Self::Iperf3(SequenceWidth::Bits32))
+    }
+
+    /// Whether a datagram is no payload, but part of the handshake, which is answered over `socket`, or
+    /// the end of a flow.
+    #[inline]
+    pub(super) fn consume(&self, datagram: &[u8], socket: &UdpSocket) -> bool {
+        match self {
+            Self::Iperf3(_) => handshake::consume(datagram, socket),
+            Self::Iperf2(flow) => flow.consume(datagram),
+        }
+    }
+}
+
+impl From<SequenceWidth> for ReceivedHeader {
     fn from(width: SequenceWidth) -> Self {
         Self::Iperf3(width)
     }

@@ -1,10 +1,11 @@
-//! Receives datagrams: the handshake is answered, payload is counted, bytes are added to a goal.
+//! Receives datagrams: the handshake is answered, payload is counted, bytes are added to a goal, and
+//! a flow of iperf2 ends with the datagram by which its client ends it.
 //! The system call that takes them is that of a [`ReceiveMethod`].
 
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use linux::epoll::Interest;
 use linux::udp::{ReceiveBatch, Received};
@@ -17,7 +18,7 @@ use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 use crate::udp::account::ReceiverAccount;
 use crate::udp::poll_backoff::PollBackoff;
-use crate::udp::{Recvmmsg, handshake};
+use crate::udp::{EarlyDatagram, ReceivedHeader, Recvmmsg};
 
 /// Implementation of receiving datagrams by certain system calls, e.g. recvmmsg(2). A [`Receiver`]
 /// drives it.
@@ -56,17 +57,28 @@ pub trait ReceiveMethod: Send + Sized {
 pub struct Receiver<I = Recvmmsg> {
     engine: I,
     socket: Arc<UdpSocket>,
+    header: ReceivedHeader,
+    early: Option<Early>,
     goal: Option<Arc<Goal>>,
     account: ReceiverAccount,
     backoff: PollBackoff,
     published: Arc<Counters>,
 }
 
+/// Datagrams of a flow of iperf2 that came to another socket.
+struct Early {
+    datagrams: mpsc::Receiver<EarlyDatagram>,
+    /// When none of them comes to both sockets any more; none: none does.
+    repeats_until: Option<Timestamp>,
+    /// Whether the kernel stamps the arrivals of the others.
+    has_arrivals: bool,
+}
+
 impl Receiver {
     /// A receiver that takes datagrams from a connected socket by recvmmsg(2) and publishes its
     /// counters in `published`. `width` is that of their sequence numbers.
     pub fn new(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
-        Self::with_engine(Recvmmsg, socket, width, published)
+        Self::with_engine(Recvmmsg, socket, width.into(), published)
     }
 }
 
@@ -74,7 +86,7 @@ impl<I: ReceiveMethod> Receiver<I> {
     pub(crate) fn with_engine(
         engine: I,
         socket: Arc<UdpSocket>,
-        width: SequenceWidth,
+        header: ReceivedHeader,
         published: Arc<Counters>,
     ) -> Self {
         // A completion of a ring interrupts a sleep, so that there is nothing to gain.
@@ -83,14 +95,10 @@ impl<I: ReceiveMethod> Receiver<I> {
         } else {
             PollBackoff::new(&socket)
         };
-        Self {
-            engine,
-            socket,
-            goal: None,
-            account: ReceiverAccount::new(width),
-            backoff,
-            published,
-        }
+        let mut account = ReceiverAccount::new(header.clone());
+        let early = Early::of(&header, &socket);
+        account.ignore_repeated(early.as_ref().is_some_and(|early| early.repeats_until.is_some()));
+        Self { engine, socket, header, early, goal: None, account, backoff, published }
     }
 
     /// Lets the stream add the bytes that it receives to `goal`, the number of bytes after which
@@ -99,6 +107,37 @@ impl<I: ReceiveMethod> Receiver<I> {
     pub fn with_goal(mut self, goal: Option<Arc<Goal>>) -> Self {
         self.goal = goal;
         self
+    }
+
+    /// Counts what came to another socket.
+    fn take_early(&mut self, now: Timestamp) {
+        let Some(early) = &self.early else { return };
+        let before = self.account.count().blocks;
+        for EarlyDatagram { payload, arrival } in early.datagrams.try_iter() {
+            if !self.header.consume(&payload, &self.socket) {
+                let arrival = Some(arrival).filter(|_| early.has_arrivals);
+                self.account.record_early(&payload, arrival, now);
+            }
+        }
+        if early.repeats_until.is_some_and(|until| now >= until) {
+            self.early = None;
+            self.account.ignore_repeated(false);
+        }
+        let count = self.account.count();
+        if count.blocks > before {
+            self.published.publish_datagrams(count);
+        }
+    }
+
+    /// Whether the client has ended the flow: the receiver has ended, too.
+    fn has_ended(&self) -> bool {
+        let ReceivedHeader::Iperf2(flow) = &self.header else { return false };
+        let has_ended = flow.end().is_some();
+        if has_ended {
+            flow.conclude(self.account.transit());
+            self.published.finish(None);
+        }
+        has_ended
     }
 
     fn refused(&mut self, error: &io::Error, now: Timestamp) -> Step {
@@ -113,13 +152,13 @@ impl<I: ReceiveMethod> Receiver<I> {
     }
 }
 
-/// The datagrams of a packet that are no handshake, which is answered over `socket`. One look at
-/// each datagram: the hot path.
-fn payload<'a>(
-    received: &Received<'a>,
-    socket: &'a UdpSocket,
-) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-    received.datagrams().filter(|one| !handshake::consume(one, socket))
+impl Early {
+    fn of(header: &ReceivedHeader, socket: &UdpSocket) -> Option<Self> {
+        let ReceivedHeader::Iperf2(flow) = header else { return None };
+        let repeats_until = flow.repeats_for().map(|time| crate::now().after(time));
+        let has_arrivals = linux::udp::has_timestamps(socket);
+        Some(Self { datagrams: flow.take_early()?, repeats_until, has_arrivals })
+    }
 }
 
 impl<I: ReceiveMethod> Stream for Receiver<I> {
@@ -132,14 +171,18 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
+        self.take_early(now);
         let packets = match self.engine.receive(&self.socket, &mut scratch.incoming) {
             Ok(packets) => packets,
+            Err(_) if self.has_ended() => return Step::Done,
             Err(error) => return self.refused(&error, now),
         };
         let before = self.account.count().bytes;
         for index in 0..packets {
             let received = self.engine.get(&scratch.incoming, index);
-            let payload = payload(&received, &self.socket);
+            // One look at each datagram: the hot path.
+            let consumes = |one: &&[u8]| self.header.consume(one, &self.socket);
+            let payload = received.datagrams().filter(|one| !consumes(one));
             let variation = self.account.record_packet(payload, received.arrival, now);
             if let Some(nanos) = variation {
                 scratch.statistics.variation.add(nanos);
@@ -151,6 +194,9 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
         self.backoff.record(now, packets, bytes);
         if let Some(goal) = &self.goal {
             goal.credit(bytes);
+        }
+        if self.has_ended() {
+            return Step::Done;
         }
         if packets < scratch.incoming.capacity() { self.backoff.pause(now) } else { Step::Again }
     }

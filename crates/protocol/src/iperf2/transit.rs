@@ -54,9 +54,9 @@ impl Transit {
     }
 }
 
-/// Sums of them that grow by each datagram (B. P. Welford, Technometrics 4(3), 1962).
+/// Sums of the times that grow by each datagram (B. P. Welford, Technometrics 4(3), 1962).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Transits {
+pub struct Transits {
     count: u32,
     least: i64,
     most: i64,
@@ -65,8 +65,8 @@ pub(super) struct Transits {
 }
 
 impl Transits {
-    /// Adds a time in microseconds.
-    pub(super) fn add(&mut self, micros: i64) {
+    /// Adds a time in microseconds, negative where the server's clock is behind.
+    pub fn add(&mut self, micros: i64) {
         self.least = if self.count == 0 { micros } else { self.least.min(micros) };
         self.most = if self.count == 0 { micros } else { self.most.max(micros) };
         self.count = self.count.saturating_add(1);
@@ -80,7 +80,8 @@ impl Transits {
         clippy::cast_sign_loss,
         reason = "squares are positive, and both saturate"
     )]
-    pub(super) fn read(&self) -> Transit {
+    /// What they come to so far.
+    pub fn read(&self) -> Transit {
         let Self { count, least, most, mean, squares } = *self;
         Transit { count, least, most, mean: mean.round() as i64, squares: squares.round() as u64 }
     }

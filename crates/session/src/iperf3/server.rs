@@ -7,10 +7,12 @@ mod admit_iperf2;
 mod context;
 mod conversation;
 mod extra_ports;
-mod iperf2;
 mod pending_connection;
 mod pending_table;
 mod registry;
 mod request_cost;
 mod test_id;
 mod udp_handshake;
+
+pub(crate) use context::{ServerContext, canonical};
+pub(crate) use registry::{ArrivalSocket, Ticket};

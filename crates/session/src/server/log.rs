@@ -36,6 +36,10 @@ pub struct Served {
     /// Number of answered requests; none: the test is not an exchange of requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered: Option<u64>,
+    /// Datagrams that arrived at this host and were dropped, as the receive buffers of the sockets were
+    /// full (`SO_MEMINFO`, `linux/sock_diag.h`).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dropped: u64,
     /// Concurrent tests on the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<Neighbour>,
@@ -55,9 +59,15 @@ impl Served {
             carried: Vec::new(),
             directions: Vec::new(),
             answered: None,
+            dropped: 0,
             shared: Vec::new(),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Receiver of the events of a server, e.g. a log file. Methods are called from several threads.

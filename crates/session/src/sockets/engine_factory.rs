@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dataplane::tcp::{self, FileSink, FileSource, Incoming, MarkedSource, Outgoing};
-use dataplane::udp::{self, DatagramHeader};
+use dataplane::udp::{self, DatagramHeader, Iperf2Flow, ReceivedHeader};
 use dataplane::{
     BufferKind, BufferPlan, Bulk, Counters, OpenStream, Pacer, PayloadPattern, SharedResources,
     Stream,
@@ -38,6 +38,7 @@ pub(crate) struct EngineFactory {
     amount: Amount,
     file: Option<PathBuf>,
     marks: Option<WriteMarks>,
+    flow: Option<Arc<Iperf2Flow>>,
     resources: SharedResources,
     fallback: FallbackPolicy,
     used: Engines,
@@ -64,6 +65,7 @@ impl EngineFactory {
             header: spec.header,
             amount: amount.clone(),
             marks: setting.marks,
+            flow: setting.flow.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
             resources: SharedResources::new(buffer, pattern)
                 .with_bulk(bulk)
@@ -87,7 +89,10 @@ impl EngineFactory {
             _ if self.exchange.is_some() => BufferKind::Blocks,
             (Transport::Tcp, _) if streams.iter().any(|stream| stream.sender) => BufferKind::Blocks,
             (Transport::Tcp, _) => BufferKind::ReceivedBlocks,
-            (Transport::Udp, false) => BufferKind::Datagrams,
+            (Transport::Udp, false) if streams.iter().any(|stream| stream.sender) => {
+                BufferKind::Datagrams
+            }
+            (Transport::Udp, false) => BufferKind::ReceivedDatagrams,
             (Transport::Udp, true) => BufferKind::Segments,
         };
         let (block, pattern) = (self.resources.block(), self.resources.pattern());
@@ -105,7 +110,9 @@ impl EngineFactory {
         }
         let (engine, usage) = match (&one.socket, one.sender) {
             (StreamSocket::Tcp { socket, .. }, true) => self.tcp_sender(socket, &counters)?,
-            (StreamSocket::Tcp { socket, .. }, false) => self.tcp_receiver(socket, &counters)?,
+            (StreamSocket::Tcp { socket, read_before, .. }, false) => {
+                self.tcp_receiver(socket, *read_before, &counters)?
+            }
             (StreamSocket::Udp { socket }, true) => self.udp_sender(socket, &counters)?,
             (StreamSocket::Udp { socket }, false) => self.udp_receiver(socket, &counters)?,
         };
@@ -214,12 +221,14 @@ impl EngineFactory {
     fn tcp_receiver(
         &self,
         socket: &Arc<TcpStream>,
+        read_before: u64,
         counters: &Arc<Counters>,
     ) -> Result<EngineWithUse, SessionError> {
         let incoming = || Incoming {
             socket: Arc::clone(socket),
             counters: Arc::clone(counters),
             goal: self.amount.goal.clone(),
+            read_before,
         };
         if let Some(path) = &self.file {
             let file = FileSink::new(open_to_write(path)?);
@@ -288,7 +297,10 @@ impl EngineFactory {
             let entry = udp::RECEIVERS.iter().find(|entry| entry.engine == engine);
             let incoming = udp::Incoming {
                 socket: Arc::clone(socket),
-                width: self.header.width(),
+                header: self
+                    .flow
+                    .clone()
+                    .map_or_else(|| self.header.received(), ReceivedHeader::Iperf2),
                 counters: Arc::clone(counters),
                 goal: self.amount.goal.clone(),
             };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dataplane::{Counters, Link, RequesterConfig, RoundTripStatistics, Stream};
 use measurement::{Exchange, Probe, RoundTrips};
+use protocol::iperf2::Bounce;
 
 use super::{Opened, StreamSocket};
 use crate::measured::Side;
@@ -21,6 +22,7 @@ pub(super) struct Exchanging {
     patience: Duration,
     statistics: Arc<RoundTripStatistics>,
     message: Option<Arc<[u8]>>,
+    bounce: Option<Bounce>,
 }
 
 impl Exchanging {
@@ -31,8 +33,9 @@ impl Exchanging {
             _ => 0,
         }));
         let patience = LEAST_PATIENCE.max(PATIENCE_IN_ROUND_TRIPS * setting.rtt);
-        let (calls, message) = (setting.calls.clone(), setting.message.clone());
-        Self { exchange, calls, asks, patience, statistics, message }
+        let (calls, message, bounce) =
+            (setting.calls.clone(), setting.message.clone(), setting.bounce);
+        Self { exchange, calls, asks, patience, statistics, message, bounce }
     }
 
     /// The engine of one stream.
@@ -66,7 +69,12 @@ impl Exchanging {
                     counters,
                 ));
             }
-            (StreamSocket::Tcp { socket, .. }, None) => Link::Tcp(Arc::clone(socket)),
+            (StreamSocket::Tcp { socket, .. }, None) => {
+                if let Some(bounce) = &self.bounce {
+                    return dataplane::bounce_responder(Arc::clone(socket), bounce, counters);
+                }
+                Link::Tcp(Arc::clone(socket))
+            }
             (StreamSocket::Udp { socket }, _) => Link::Udp(Arc::clone(socket)),
         };
         if one.sender {

@@ -37,6 +37,8 @@ fn setting() -> Setting {
         perf: None,
         marks: None,
         message: None,
+        bounce: None,
+        flow: None,
     }
 }
 

@@ -120,9 +120,11 @@ impl Log for Iperf2Log {
         for direction in &served.directions {
             let is_sender = direction.direction.receives();
             let moved = if is_sender { direction.offered } else { direction.delivered };
-            let is_of = |stream: &StreamRecord| stream.sender == is_sender;
+            // A connection of requests has both directions.
+            let is_exchange = served.answered.is_some();
+            let is_of = |stream: &StreamRecord| is_exchange || stream.sender == is_sender;
             let streams: Vec<_> = served.streams.iter().filter(|one| is_of(one)).cloned().collect();
-            let each = served.streams.iter().zip(&served.carried);
+            let each = served.streams.iter().zip(&served.carried).filter(|_| !is_exchange);
             let each: Vec<_> =
                 each.filter(|(one, _)| is_of(one)).map(|(_, bytes)| *bytes).collect();
             let Some(moved) = moved.filter(|_| !streams.is_empty()) else { continue };

@@ -140,7 +140,12 @@ impl Log for Text {
             return self.write_throttled(&format!("{address}: {what}: not served: {ending}"));
         }
         let answered = served.answered.map(|count| format!("{} answered", group_thousands(count)));
-        let parts: Vec<_> = served.directions.iter().map(describe).chain(answered).collect();
+        let dropped = (served.dropped > 0).then(|| {
+            let count = group_thousands(served.dropped);
+            format!("{count} dropped in this host's receive buffers")
+        });
+        let further = answered.into_iter().chain(dropped);
+        let parts: Vec<_> = served.directions.iter().map(describe).chain(further).collect();
         let shared = describe_neighbours(&served.shared);
         self.write(&format!("{address}: {what}: {}{shared}: {ending}", parts.join("; ")));
     }

@@ -70,6 +70,8 @@ impl Running {
             calls: None,
             marks: WriteMarks::of(&told),
             message: message(&request.plan, around.options.hold),
+            bounce: None,
+            flow: None,
             sampled: is_sampled.then_some(Interest::Towards(server.ip())),
             perf: None,
         };

@@ -161,6 +161,8 @@ fn setting(link: &Link<'_>, about: &About, calls: Option<Calls>) -> Setting {
         perf: request.options.perf.clone(),
         marks: None,
         message: None,
+        bounce: None,
+        flow: None,
     }
 }
 

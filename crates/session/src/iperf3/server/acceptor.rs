@@ -3,7 +3,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -12,15 +12,16 @@ use linux::event::StopSignals;
 use measurement::Timestamp;
 use portable_atomic::Ordering::Relaxed;
 
+use super::admit_iperf2::Gathering;
 use super::context::ServerContext;
 use super::extra_ports::{ExtraPorts, Left};
-use super::iperf2::{Flows, Group};
 use super::pending_connection::PendingConnection;
 use super::pending_table::PendingTable;
 use super::registry::Registry;
 use super::udp_handshake::UdpHandshake;
 use crate::clock::Clock;
 use crate::error::SessionError;
+use crate::iperf2::server::Flows;
 use crate::server::capacity::Capacity;
 use crate::server::log::Log;
 use crate::server::metrics::{Refusal, ServerMetrics};
@@ -53,8 +54,8 @@ pub(crate) struct Acceptor {
     pub(super) start_rate: StartRateLimit,
     pub(super) epoll: Epoll,
     pub(super) pending: PendingTable,
-    /// Tests of iperf2 clients by TCP.
-    pub(super) iperf2: Vec<Weak<Group>>,
+    /// Tests of iperf2 clients whose connections come.
+    pub(super) iperf2: Vec<Gathering>,
     pub(super) sessions: Vec<JoinHandle<()>>,
     /// There may be more at the listeners than was taken.
     behind: bool,

@@ -1,25 +1,32 @@
 //! Takes an iperf2 client's TCP connection in, or closes it.
 
-use std::net::{SocketAddr, TcpStream};
-use std::sync::{Arc, Weak};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
 
-use dataplane::Counters;
-use measurement::plan::PlanDraft;
-use measurement::{ByteSize, Direction, Transport};
-use protocol::iperf2::{Asks, BackWay, Opening, Settings};
-use protocol::iperf3::{Cookie, CounterWidth};
+use measurement::Direction;
+use protocol::iperf2::{Asks, Back, BackWay, Opening, Settings};
+use protocol::iperf3::Cookie;
 
 use super::acceptor::Acceptor;
 use super::context::canonical;
-use super::iperf2::{Connection, Group, Kind, TCP_BLOCK};
+use super::registry::{Numbering, Ticket};
+use super::test_id::TestId;
+use crate::iperf2::server::{self as iperf2, Client, Test};
 use crate::server::client_prefix::ClientPrefix;
+use crate::server::cost::{Cost, Need};
 use crate::server::limits;
 use crate::server::metrics::Refusal;
 use crate::server::test_class::TestClass;
-use crate::spec::RunSpec;
+
+/// A test whose further connections may come.
+pub(super) struct Gathering {
+    client: IpAddr,
+    settings: Settings,
+    test: TestId,
+}
 
 impl Acceptor {
-    /// Receives what an iperf2 client sends, and sends what it asks for, on a thread of its own. iperf2
+    /// Takes a connection of an iperf2 client into its test, which runs on a thread of its own. iperf2
     /// has no word for a refusal: the connection is closed.
     pub(super) fn take_iperf2(&mut self, socket: TcpStream, opening: Opening, from: SocketAddr) {
         if let Err(why) = self.admit_iperf2(socket, opening, from) {
@@ -34,92 +41,85 @@ impl Acceptor {
         opening: Opening,
         from: SocketAddr,
     ) -> Result<(), Refusal> {
-        let Settings { connections, asks } = match opening {
+        let settings = match opening {
             Opening::Payload => Settings { connections: 1, asks: Asks::Nothing },
             Opening::Header(settings) => settings,
         };
-        let direction = match asks {
+        match settings.asks {
             Asks::Refused => return Err(Refusal::Parameters),
-            Asks::Nothing => Direction::Send,
-            Asks::Answers(_) => Direction::Both,
-            Asks::Back(back) => match back.way {
-                BackWay::Connect { .. } if !self.context.options.connects_back => {
-                    return Err(Refusal::ConnectBack);
-                }
-                BackWay::Reverse => Direction::Receive,
-                BackWay::FullDuplex | BackWay::Connect { .. } => Direction::Both,
-            },
-        };
+            Asks::Back(Back { way: BackWay::Connect { .. }, .. })
+                if !self.context.options.connects_back =>
+            {
+                return Err(Refusal::ConnectBack);
+            }
+            Asks::Nothing | Asks::Answers(_) | Asks::Back(_) => {}
+        }
         if self.options.key.is_some() || self.context.options.gate.is_some() {
             return Err(Refusal::Authentication);
         }
-        let answers = matches!(asks, Asks::Answers(_));
-        let kind = Kind { connections, direction, answers };
-        let (group, index) = self.group(&socket, kind, from)?;
+        let address = canonical(from);
+        let Some(socket) = self.joined(socket, address.ip(), &settings) else { return Ok(()) };
+        let local_address = canonical(socket.local_addr().unwrap_or(from));
+        let ticket = self.enter_iperf2(address.ip(), &settings)?;
+        let test = ticket.id();
+        let client = Client { ticket, address, local_address, settings };
+        let client = Test::new(client, &self.context)?;
+        let offered = self.context.registry.offer(&test, socket);
+        offered.map_err(|_| Refusal::Busy)?;
+        if settings.connections > 1 {
+            self.iperf2.push(Gathering { client: address.ip(), settings, test });
+        }
         let (server, log) = (self.context.clone(), Arc::clone(&self.log));
-        let first = Cookie::LENGTH as u64;
-        let connection = Connection { socket, index, first, asks };
-        let work = move || group.carry(connection, &server, &*log);
+        let work = move || client.serve(&server, &*log);
         let thread = std::thread::Builder::new().name("session".to_owned());
         let session = thread.stack_size(linux::process::STACK_BYTES).spawn(work);
         self.sessions.push(session.map_err(|_| Refusal::Threads)?);
         Ok(())
     }
 
-    /// The test of which it is a connection, and which one.
-    fn group(
+    /// Hands the connection to the test of which it is one; gives it back if it begins another.
+    fn joined(
         &mut self,
-        socket: &TcpStream,
-        kind: Kind,
-        from: SocketAddr,
-    ) -> Result<(Arc<Group>, u32), Refusal> {
-        let Kind { connections, direction, .. } = kind;
-        let (now, from) = (self.context.clock.now(), canonical(from));
-        self.iperf2.retain(|group| group.strong_count() > 0);
-        let mut known = self.iperf2.iter().filter_map(Weak::upgrade);
-        let joined = known.find_map(|group| Some((group.join(from.ip(), kind, now)?, group)));
-        if let Some((index, group)) = joined {
-            return index.map(|index| (group, index));
+        mut socket: TcpStream,
+        client: IpAddr,
+        settings: &Settings,
+    ) -> Option<TcpStream> {
+        let registry = &self.context.registry;
+        self.iperf2.retain(|one| registry.awaits(&one.test));
+        let is_same = |one: &&Gathering| one.client == client && one.settings == *settings;
+        for one in self.iperf2.iter().filter(is_same) {
+            socket = registry.offer(&one.test, socket).err()?;
         }
+        Some(socket)
+    }
+
+    /// A place for a new test.
+    fn enter_iperf2(&mut self, client: IpAddr, settings: &Settings) -> Result<Ticket, Refusal> {
         if self.stops_at.is_some() {
             return Err(Refusal::Stopping);
         }
-        if !self.start_rate.admits(ClientPrefix::containing(from.ip()), now) {
+        let now = self.context.clock.now();
+        if !self.start_rate.admits(ClientPrefix::containing(client), now) {
             return Err(Refusal::RateLimited);
         }
-        let mut draft = PlanDraft::new(Transport::Tcp, direction);
-        draft.streams = connections;
-        let plan = draft.check().map_err(|_| Refusal::Parameters)?;
-        let block = ByteSize::from_bytes(TCP_BLOCK);
-        let spec = RunSpec { plan, block, header: CounterWidth::Bits32.into() };
-        let mut need = limits::need(&spec, 0, 0);
-        // Each connection has a thread and a buffer in each direction, and one that is opened to a
-        // client has a descriptor.
-        let ways = if direction == Direction::Both { 2 } else { 1 };
-        need.each = need.each.plus(crate::server::cost::Cost {
-            memory: ways * (TCP_BLOCK + THREAD_BYTES),
-            descriptors: ways - 1,
-            threads: ways,
-        });
+        let plan = iperf2::plan(settings).map_err(|_| Refusal::Parameters)?;
         let random = linux::entropy::random().map_err(|_| Refusal::Busy)?;
+        // A client may claim any number of connections: each is booked when it comes.
+        let need = need(limits::need(&iperf2::receiving(&plan), 0, 0), plan.direction);
         let cookie = Cookie::from_random(random);
-        let registry = &self.context.registry;
-        let ticket = registry.enter(cookie, from.ip(), need, TestClass::Regular)?;
+        let ticket = self.context.registry.enter(cookie, client, need, TestClass::Regular)?;
         if ticket.place().is_some() {
             // iperf2 has no word for waiting either.
             return Err(Refusal::Busy);
         }
-        // Of further connections only the counters are made before they come: a client may claim any
-        // number.
-        need.workers.memory += ways * u64::from(connections) * size_of::<Counters>() as u64;
-        ticket.grow(need.workers)?;
-        let local = canonical(socket.local_addr().unwrap_or(from));
-        let group = Arc::new(Group::new((from, local), kind, (ticket, need.each), &self.context)?);
-        let index = group.join(from.ip(), kind, now).ok_or(Refusal::Busy)??;
-        self.iperf2.push(Arc::downgrade(&group));
-        Ok((group, index))
+        ticket.open_tcp(settings.connections, Numbering::ByArrival);
+        Ok(ticket)
     }
 }
 
-/// Memory of a thread's stack as far as it is used.
-const THREAD_BYTES: u64 = 64 * 1024;
+/// A connection in both directions has a descriptor for each.
+const fn need(of_one_way: Need, direction: Direction) -> Need {
+    let more = if matches!(direction, Direction::Both) { 1 } else { 0 };
+    let each = of_one_way.each.plus(Cost { memory: 0, descriptors: more, threads: 0 });
+    Need { each, ..of_one_way }
+}

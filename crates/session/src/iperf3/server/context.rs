@@ -14,23 +14,23 @@ use crate::server::stay::Yielding;
 
 /// What all tests of a server have in common.
 #[derive(Clone)]
-pub(super) struct ServerContext {
+pub(crate) struct ServerContext {
     /// Where the server listens.
-    pub(super) address: SocketAddr,
-    pub(super) options: SessionOptions,
+    pub(crate) address: SocketAddr,
+    pub(crate) options: SessionOptions,
     /// Which tests make room for others.
-    pub(super) yielding: Yielding,
-    pub(super) registry: Arc<Registry>,
-    pub(super) concurrent: Arc<ConcurrentTests>,
+    pub(crate) yielding: Yielding,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) concurrent: Arc<ConcurrentTests>,
     /// What is granted of the rates that all tests may have together.
-    pub(super) rates: Arc<RateShares>,
-    pub(super) metrics: Arc<ServerMetrics>,
+    pub(crate) rates: Arc<RateShares>,
+    pub(crate) metrics: Arc<ServerMetrics>,
     /// The tests, as they are listed.
-    pub(super) status: Arc<StatusBoard>,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(crate) status: Arc<StatusBoard>,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// An IPv4 address as such, also if it came by a socket for both.
-pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
+pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

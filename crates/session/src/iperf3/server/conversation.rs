@@ -18,7 +18,7 @@ use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{ErrorCode, Parameters, ProtocolError, Server, ServerEvent, ServerPhase};
 
 use super::context::{ServerContext, canonical};
-use super::registry::{Ticket, Verdict};
+use super::registry::Ticket;
 use super::request_cost::error_code;
 use crate::control::Control;
 use crate::host_sampler::Interest;
@@ -183,11 +183,7 @@ impl<'a> Conversation<'a> {
         let Some(verdict) = self.ticket.verdict().filter(|_| self.refusal.is_none()) else {
             return false;
         };
-        let excess = match verdict {
-            Verdict::Displaced(why) => why.words(&self.server.yielding),
-            Verdict::Short(why) => Excess::left(why),
-        };
-        self.refuse_for(excess);
+        self.refuse_for(verdict.excess(&self.server.yielding));
         true
     }
 
@@ -266,6 +262,8 @@ fn setting(
         perf: perf_access(&parameters.plan, options),
         marks: None,
         message: None,
+        bounce: None,
+        flow: None,
     }
 }
 

@@ -20,35 +20,36 @@ use crate::server::admission::{Admission, Displaced, Newcomer, Order};
 use crate::server::client_prefix::ClientOrigin;
 use crate::server::cost::{Cost, Need};
 use crate::server::handshake_lock::HandshakeLocks;
+use crate::server::limits::Excess;
 use crate::server::metrics::Refusal;
 use crate::server::peer_table::{PeerState, PeerTable};
-use crate::server::stay::Displacement;
+use crate::server::stay::{Displacement, Yielding};
 use crate::server::test_class::TestClass;
 
 mod number_set;
 mod ticket;
 
 use number_set::NumberSet;
-pub(super) use ticket::Ticket;
+pub(crate) use ticket::Ticket;
 
 /// A client whose test has ended, and its connection.
 pub(super) type Parting = (Box<Control<Server>>, SocketAddr);
 
 /// A stream that arrived for a test.
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     /// Its number, if it sent one; else it is the next one.
-    pub(super) index: Option<u32>,
-    pub(super) socket: ArrivalSocket,
+    pub(crate) index: Option<u32>,
+    pub(crate) socket: ArrivalSocket,
 }
 
 /// What carries it.
-pub(super) enum ArrivalSocket {
+pub(crate) enum ArrivalSocket {
     Tcp(TcpStream),
     Udp(UdpSocket),
 }
 
 /// All tests of a server.
-pub(super) struct Registry {
+pub(crate) struct Registry {
     tests: Mutex<Tests>,
     clock: Arc<dyn Clock>,
     /// Connections of tests that have ended, which their clients are to close.
@@ -88,11 +89,21 @@ struct TestEntry {
 
 /// Why a test must end that could go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// It makes room for others.
     Displaced(Displacement),
     /// There is too little of something for its streams.
     Short(Refusal),
+}
+
+impl Verdict {
+    /// What the client of the test hears.
+    pub(crate) fn excess(self, yielding: &Yielding) -> Excess {
+        match self {
+            Self::Displaced(why) => why.words(yielding),
+            Self::Short(why) => Excess::left(why),
+        }
+    }
 }
 
 /// The streams that a test waits for.
@@ -111,7 +122,7 @@ enum Kind {
 
 /// How streams get their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Numbering {
+pub(crate) enum Numbering {
     /// In the order in which they arrive (clause 7.6).
     ByArrival,
     /// Each stream sends its number (clause 13.12).
@@ -178,7 +189,7 @@ impl Registry {
     }
 
     /// A stream of an iperf2 client has ended.
-    pub(super) fn note_stream(&self) {
+    pub(crate) fn note_stream(&self) {
         self.streams.fetch_add(1, SeqCst);
         self.changed.notify();
     }
@@ -279,6 +290,29 @@ impl Registry {
             send_away(&socket);
         }
         None
+    }
+
+    /// Whether that test waits for connections.
+    pub(super) fn awaits(&self, test: &TestId) -> bool {
+        self.lock().awaits(test)
+    }
+
+    /// Hands a connection that bears no cookie to that test, if it waits for one.
+    ///
+    /// # Errors
+    /// It does not: the connection.
+    pub(super) fn offer(&self, test: &TestId, socket: TcpStream) -> Result<(), TcpStream> {
+        let mut tests = self.lock();
+        if !tests.awaits(test) {
+            return Err(socket);
+        }
+        if tests.has_room_for_a_stream(&test.cookie, self.clock.now()) {
+            let arrival = Arrival { index: None, socket: ArrivalSocket::Tcp(socket) };
+            tests.deliver(&test.cookie, arrival);
+        } else {
+            send_away(&socket);
+        }
+        Ok(())
     }
 
     /// What the source of a datagram that is no hello is to this server.
@@ -391,6 +425,11 @@ impl Registry {
 }
 
 impl Tests {
+    fn awaits(&self, test: &TestId) -> bool {
+        let entry = self.entries.get(&test.cookie).filter(|entry| entry.number == test.number);
+        entry.is_some_and(|entry| matches!(entry.awaits(), Some(Kind::Tcp)))
+    }
+
     fn wake(&self, number: u64) {
         if let Some(entry) = self.entries.values().find(|entry| entry.number == number) {
             entry.wake.notify();

@@ -4,7 +4,7 @@ use protocol::iperf3::Cookie;
 
 /// Which test: clients choose the cookies, and one that follows may bear the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TestId {
-    pub(super) cookie: Cookie,
-    pub(super) number: u64,
+pub(crate) struct TestId {
+    pub(crate) cookie: Cookie,
+    pub(crate) number: u64,
 }

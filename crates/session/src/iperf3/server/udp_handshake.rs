@@ -15,8 +15,8 @@ use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::Hello;
 
 use super::context::ServerContext;
-use super::iperf2::Flows;
 use super::registry::{Owner, Registry};
+use crate::iperf2::server::Flows;
 use crate::server::metrics::ServerMetrics;
 use crate::server::peer_table::PeerState;
 use crate::socket_options::prepare_udp;
@@ -102,7 +102,7 @@ impl UdpHandshake {
         let Some(flow) = self.iperf2.begin(datagram, origin.source) else { return false };
         let socket = self.stream_socket(origin, hellos);
         // If there is none, the client's next datagram is the next attempt.
-        socket.map(|socket| self.iperf2.run(flow, socket, datagram)).is_ok()
+        socket.map(|socket| self.iperf2.run(flow, socket)).is_ok()
     }
 
     fn count(&self, source: SocketAddr) {

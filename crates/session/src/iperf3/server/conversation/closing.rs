@@ -1,8 +1,7 @@
 //! After the last message: gives up the place and reports what the test came to.
 
 use measurement::Course;
-use measurement::outcome::{DirectionOutcome, Ending};
-use measurement::record::StreamRecord;
+use measurement::outcome::Ending;
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{ProtocolError, Server};
 
@@ -13,16 +12,7 @@ use crate::error::SessionError;
 use crate::server::concurrent_tests::Presence;
 use crate::server::log::Served;
 use crate::server::metrics::Refusal;
-
-/// What a test came to at this end.
-#[derive(Default)]
-struct Sums {
-    received: u64,
-    sent: u64,
-    answered: Option<u64>,
-    streams: Vec<StreamRecord>,
-    directions: Vec<DirectionOutcome>,
-}
+use crate::server::sums::Sums;
 
 /// Why a test ended before its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +42,7 @@ impl Conversation<'_> {
         let was_let_in = !matches!(self.stage, Stage::Waiting(_));
         let (sums, shared) = match std::mem::replace(&mut self.stage, Stage::Closed) {
             Stage::Running(mut running) => {
-                let presence = running.presence.take();
+                let presence = running.minded.presence.take();
                 let shared = presence.as_ref().map(Presence::shared).unwrap_or_default();
                 drop(presence);
                 (self.sums(*running, breakdown), shared)
@@ -87,6 +77,7 @@ impl Conversation<'_> {
             streams: sums.streams,
             directions: sums.directions,
             answered: sums.answered,
+            dropped: sums.dropped,
             shared,
         });
         drop(self.ticket);
@@ -119,7 +110,8 @@ impl Conversation<'_> {
     }
 
     fn sums(&mut self, running: Running, breakdown: Breakdown) -> Sums {
-        let Running { mut trial, peer_streams, conclusion, .. } = running;
+        let Running { minded, peer_streams, conclusion, .. } = running;
+        let mut trial = minded.trial;
         trial.finish(None, &*self.server.clock);
         match (conclusion, breakdown) {
             (Conclusion::Shown, _) => {}
@@ -129,21 +121,7 @@ impl Conversation<'_> {
             }
             (Conclusion::Pending, Breakdown::Error) => self.observer.broke_off(&trial.course()),
         }
-        let (received, sent) = trial.moved_each_way();
-        let measured = trial.close();
-        let directions = measured.directions(&peer_streams);
-        let Some(exchange) = measured.plan.exchange else {
-            let streams = measured.records;
-            return Sums { received, sent, answered: None, streams, directions };
-        };
-        let answered = measured.blocks();
-        Sums {
-            received: answered.saturating_mul(exchange.request.bytes()),
-            sent: answered.saturating_mul(exchange.response.bytes()),
-            answered: Some(answered),
-            streams: measured.records,
-            directions,
-        }
+        Sums::new(trial.moved_each_way(), trial.close(), &peer_streams)
     }
 
     fn count(&self, ending: &Ending, was_let_in: bool) {

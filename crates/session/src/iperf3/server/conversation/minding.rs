@@ -5,11 +5,12 @@ use std::time::Duration;
 use measurement::record::PeerStream;
 use protocol::iperf3::{ErrorCode, PeerEvidence, Results};
 
-use super::running::{Conclusion, Failure, Length, OVERTIME};
+use super::running::{Conclusion, Length, OVERTIME};
 use super::{Conversation, Stage};
 use crate::iperf3::results::{final_streams, peer_evidence, results};
 use crate::iperf3::server::request_cost::error_code;
 use crate::server::concurrent_tests::Presence;
+use crate::server::minded::Failure;
 use crate::server::stay::GRACE;
 use crate::spec::Sent;
 
@@ -20,13 +21,13 @@ impl Conversation<'_> {
         let Stage::Running(running) = &mut self.stage else { return };
         let clock = &*self.server.clock;
         let now = clock.now();
-        if running.trial.tick(now) {
-            self.observer.sampled(&running.trial.course());
+        if running.minded.trial.tick(now) {
+            self.observer.sampled(&running.minded.trial.course());
         }
-        running.look_at_pace(now, self.ticket.stay());
-        let failure = running.failure(now, &self.server.options);
-        if running.trial.time_is_up_at().is_some_and(|end| now >= end.after(OVERTIME)) {
-            running.trial.stop(clock);
+        running.minded.look_at_pace(now, self.ticket.stay());
+        let failure = running.minded.failure(now, &self.server.options);
+        if running.minded.trial.time_is_up_at().is_some_and(|end| now >= end.after(OVERTIME)) {
+            running.minded.trial.stop(clock);
         }
         let machine = &mut self.control.machine;
         match failure {
@@ -45,7 +46,7 @@ impl Conversation<'_> {
         let Stage::Running(running) = &mut self.stage else { return };
         let clock = &*self.server.clock;
         let now = clock.now();
-        let trial = &mut running.trial;
+        let trial = &mut running.minded.trial;
         // A linerate's time is rounded up to whole seconds on the wire (clause 6.2).
         let is_linerate = self.parameters.announcement.is_some();
         let early = EARLY + Duration::from_secs(u64::from(is_linerate));
@@ -70,12 +71,12 @@ impl Conversation<'_> {
             datagrams: stream.packets,
         });
         let sent: Vec<_> = sent.collect();
-        let trial = &mut running.trial;
+        let trial = &mut running.minded.trial;
         trial.finish(Some(&sent), clock);
         let mut own = results(trial, Some(&sent));
         let output = self.observer.concluded(&trial.course());
         own.server_output = output.filter(|_| self.parameters.optional.server_output);
-        own.shared = running.presence.as_ref().map(Presence::shared).unwrap_or_default();
+        own.shared = running.minded.presence.as_ref().map(Presence::shared).unwrap_or_default();
         if options.hide_peers {
             own.shared.iter_mut().for_each(|other| other.address = None);
         }

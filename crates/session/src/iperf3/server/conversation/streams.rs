@@ -8,13 +8,13 @@ use linux::tcp::TcpOptions;
 use measurement::{Order, StreamOptions, Timestamp};
 use protocol::iperf3::{ErrorCode, Parameters, ServerPhase, stream_id};
 
-use super::running::Running;
 use super::setup::StreamSetup;
 use super::{Conversation, Stage};
 use crate::error::SessionError;
 use crate::iperf3::server::registry::{Arrival, ArrivalSocket};
 use crate::iperf3::server::request_cost::{error_code, need, run_spec};
 use crate::server::limits::Excess;
+use crate::server::minded::MindedTrial;
 use crate::server::pace::Pace;
 use crate::server::setup_deadline::{Conditions, QUEUED_PATIENCE};
 use crate::server::shortage;
@@ -129,13 +129,9 @@ impl Conversation<'_> {
         let options = &self.server.options;
         let has_exchange = run_spec(&self.parameters).plan.exchange.is_some();
         let pace = Pace::new(self.server.yielding.below, has_exchange, clock.now());
-        let running = Running::new(
-            trial,
-            presence,
-            (options, &self.watched_limits()),
-            (&run_spec(&self.parameters), pace),
-        );
-        self.stage = Stage::Running(Box::new(running));
+        let limits = (options, &self.watched_limits());
+        let minded = MindedTrial::new(trial, presence, limits, (&run_spec(&self.parameters), pace));
+        self.stage = Stage::Running(Box::new(minded.into()));
     }
 
     fn cannot_start(&mut self, error: &SessionError) {

@@ -18,7 +18,7 @@ use crate::server::metrics::Refusal;
 use crate::server::stay::Stay;
 
 /// One test's place in the registry, given up when dropped.
-pub(in super::super) struct Ticket {
+pub(crate) struct Ticket {
     pub(super) registry: Arc<Registry>,
     pub(super) cookie: Cookie,
     pub(super) number: u64,
@@ -33,28 +33,28 @@ pub(in super::super) struct Ticket {
 
 impl Ticket {
     /// Which test it is.
-    pub(in super::super) const fn id(&self) -> TestId {
+    pub(crate) const fn id(&self) -> TestId {
         TestId { cookie: self.cookie, number: self.number }
     }
 
     /// Whether others wait for this test to end.
-    pub(in super::super) fn is_queued_for(&self) -> bool {
+    pub(crate) fn is_queued_for(&self) -> bool {
         self.registry.is_queued_for()
     }
 
     /// Until when it keeps its place whoever needs it.
-    pub(in super::super) fn stay(&self) -> &Stay {
+    pub(crate) fn stay(&self) -> &Stay {
         &self.stay
     }
 
     /// Why this test must end; none: it may go on.
-    pub(in super::super) fn verdict(&self) -> Option<Verdict> {
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
         let tests = self.registry.lock();
         tests.entries.get(&self.cookie).and_then(|entry| entry.verdict)
     }
 
     /// Takes `more` of the server for this test.
-    pub(in super::super) fn grow(&self, more: Cost) -> Result<(), Refusal> {
+    pub(crate) fn grow(&self, more: Cost) -> Result<(), Refusal> {
         let mut tests = self.registry.lock();
         let displaced = tests.admission.grow(self.number, more, self.registry.clock.now())?;
         tests.tell(&displaced);
@@ -62,13 +62,13 @@ impl Ticket {
     }
 
     /// Where the test stands in the queue; none: it may run.
-    pub(in super::super) fn place(&self) -> Option<QueuePlace> {
+    pub(crate) fn place(&self) -> Option<QueuePlace> {
         self.registry.lock().admission.place(self.number)
     }
 
     /// Takes the handshake lock of this address, for hellos that bear no
     /// token; whether this test holds it. If not, [`Self::wake`] becomes readable when it does.
-    pub(in super::super) fn takes_handshake_lock(&self) -> bool {
+    pub(crate) fn takes_handshake_lock(&self) -> bool {
         let mut tests = self.registry.lock();
         let has_it = tests.locks.ask(self.client, self.number);
         if !has_it && let Some(holder) = tests.locks.holder(self.client) {
@@ -80,23 +80,23 @@ impl Ticket {
 
     /// How long this test may hold the lock while others wait, beside some round
     /// trips; none: no test waits for it.
-    pub(in super::super) fn patience_of_others(&self) -> Option<Duration> {
+    pub(crate) fn patience_of_others(&self) -> Option<Duration> {
         self.registry.lock().locks.patience(self.client, self.number)
     }
 
     /// The test begins.
-    pub(in super::super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.began.store(true, SeqCst);
     }
 
     /// Lets streams come by TCP.
-    pub(in super::super) fn open_tcp(&self, streams: u32, numbering: Numbering) {
+    pub(crate) fn open_tcp(&self, streams: u32, numbering: Numbering) {
         self.open(streams, Kind::Tcp, numbering);
     }
 
     /// Lets streams come by UDP. Their hellos bear `token`, or none if it is this test's
     /// turn.
-    pub(in super::super) fn open_udp(
+    pub(crate) fn open_udp(
         &self,
         streams: u32,
         options: &StreamOptions,
@@ -115,7 +115,7 @@ impl Ticket {
     }
 
     /// Lets no more streams come.
-    pub(in super::super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let mut tests = self.registry.lock();
         if let Some(entry) = tests.entries.get_mut(&self.cookie) {
             entry.opening = None;
@@ -125,7 +125,7 @@ impl Ticket {
 
     /// Gives the place up, which the next client may then have; the test is not over before
     /// the ticket is dropped.
-    pub(in super::super) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         if !std::mem::replace(&mut self.has_left, true) {
             let now = self.registry.clock.now();
             self.registry.lock().remove(&self.cookie, now);
@@ -133,17 +133,17 @@ impl Ticket {
     }
 
     /// The next stream that came.
-    pub(in super::super) fn arrival(&self) -> Option<Arrival> {
+    pub(crate) fn arrival(&self) -> Option<Arrival> {
         self.arrivals.try_recv().ok()
     }
 
     /// Becomes readable when a stream came, a turn has come or the server stops.
-    pub(in super::super) fn wake(&self) -> &EventFd {
+    pub(crate) fn wake(&self) -> &EventFd {
         &self.wake
     }
 
     /// Whether the server stops.
-    pub(in super::super) fn is_stopping(&self) -> bool {
+    pub(crate) fn is_stopping(&self) -> bool {
         self.registry.stopping.load(SeqCst)
             || (self.registry.leaving.load(SeqCst) && !self.began.load(SeqCst))
     }

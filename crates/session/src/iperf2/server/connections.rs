@@ -1,0 +1,108 @@
+//! The TCP connections of a client: they come, tell the rest of their header, and others are opened to
+//! the client.
+
+use std::io::{ErrorKind, Read};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use linux::poll::{PollFd, wait};
+use measurement::outcome::Ending;
+
+use super::failed;
+use crate::clock::Clock;
+use crate::sockets::{Opened, StreamSocket};
+
+/// The rest of the header, `length` bytes of it, that each of `sockets` sends; that of the first.
+///
+/// # Errors
+/// One does not come.
+pub(super) fn rest_of_headers(
+    sockets: &[TcpStream],
+    length: usize,
+    clock: &dyn Clock,
+) -> Result<Vec<u8>, Ending> {
+    let until = clock.now().after(HEADER_TIME);
+    let mut first = None;
+    for mut socket in sockets {
+        let mut rest = vec![0; length];
+        let mut filled = 0;
+        while filled < length {
+            match socket.read(&mut rest[filled..]) {
+                Ok(0) => return Err(failed("no whole header: the connection has ended")),
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let left = until.since(clock.now());
+                    if left.is_zero() {
+                        return Err(failed("no whole header: nothing was received for long"));
+                    }
+                    // If it cannot be waited for, the next read says why.
+                    _ = wait(&mut [PollFd::readable(socket.as_fd())], Some(left));
+                }
+                Err(error) => {
+                    return Err(failed(&format!("no whole header: {}", crate::reason(&error))));
+                }
+            }
+        }
+        first.get_or_insert(rest);
+    }
+    Ok(first.unwrap_or_default())
+}
+
+/// The streams on which this end receives, of each of which so many bytes were `read`.
+///
+/// # Errors
+/// There are no more descriptors.
+pub(super) fn receiving(sockets: &[TcpStream], read: u64) -> Result<Vec<Opened>, Ending> {
+    streams(sockets, 1, false, read)
+}
+
+/// The streams on which this end sends, numbered after the `received` ones.
+///
+/// # Errors
+/// There are no more descriptors.
+pub(super) fn sending(sockets: &[TcpStream], received: u32) -> Result<Vec<Opened>, Ending> {
+    streams(sockets, received + 1, true, 0)
+}
+
+/// Each has a descriptor of its own for the kernel's readiness, which tells one of two directions.
+fn streams(
+    sockets: &[TcpStream],
+    first: u32,
+    sender: bool,
+    read: u64,
+) -> Result<Vec<Opened>, Ending> {
+    let stream = |(id, socket): (u32, &TcpStream)| {
+        let socket = StreamSocket::tcp(socket.try_clone()?, 0).with_read_before(read);
+        Ok(Opened { id, sender, socket })
+    };
+    let streams: std::io::Result<_> = (first..).zip(sockets).map(stream).collect();
+    streams.map_err(|error| failed(&crate::reason(&error)))
+}
+
+/// So many connections to that port of the client.
+///
+/// # Errors
+/// The client does not take one.
+pub(super) fn connect(to: SocketAddr, count: u32) -> Result<Vec<TcpStream>, Ending> {
+    let one = |_| {
+        let socket = TcpStream::connect_timeout(&to, CONNECT_TIME)?;
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    };
+    let sockets: std::io::Result<_> = (0..count).map(one).collect();
+    sockets.map_err(|error| failed(&format!("cannot connect to {to}: {}", crate::reason(&error))))
+}
+
+/// Ends connections for whose end their client waits.
+pub(super) fn end(sockets: &[TcpStream]) {
+    for socket in sockets {
+        // One that is gone has ended already.
+        _ = socket.shutdown(Shutdown::Both);
+    }
+}
+
+/// Within which a client sends its header.
+const HEADER_TIME: Duration = Duration::from_secs(5);
+const CONNECT_TIME: Duration = Duration::from_secs(5);
