@@ -99,16 +99,18 @@ impl Journal {
     }
 
     fn append_synced(&mut self, line: &Line) -> io::Result<()> {
-        let mut text = String::new();
         if self.file.is_none() {
-            text = encode(&Line::Place(self.place.clone()))?;
             let mut options = OpenOptions::new();
             options.append(true).create_new(true).mode(PRIVATE_FILE);
             self.file = Some(options.open(&self.path)?);
         }
-        text += &encode(line)?;
         let file = self.file.as_mut().expect("it was just opened");
         let length = file.metadata()?.len();
+        let mut text = encode(line)?;
+        if length == 0 {
+            // A first line that did not fit on the disk is tried again.
+            text.insert_str(0, &encode(&Line::Place(self.place.clone()))?);
+        }
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
         if written.is_err() {
             // Half a line would hide the next one.
@@ -341,6 +343,24 @@ mod tests {
         drop(lock(&directory).expect("free"));
         assert_eq!(mode(&lock_file), 0o600);
         fs::remove_dir_all(parent).expect("removed");
+    }
+
+    #[test]
+    fn a_journal_whose_first_line_did_not_fit_says_where_its_changes_are() {
+        let directory = std::env::temp_dir().join(format!("linerate-full-{}", std::process::id()));
+        let place = TuningPlace { boot: Some("b".to_owned()), namespace: None };
+        let mut journal = Journal::create(&directory, &place).expect("a journal");
+        // Each write to it fails as on a full disk (full(4)).
+        journal.file = Some(OpenOptions::new().append(true).open("/dev/full").expect("a device"));
+        let line = Line::from(entry(1, "sysctl -w net.a=1"));
+        assert!(journal.append(&line).is_err());
+        let path = directory.join(FILE);
+        let empty = OpenOptions::new().append(true).create_new(true).open(&path);
+        journal.file = Some(empty.expect("a file"));
+        journal.append(&line).expect("there is room again");
+        let content = read(&path).expect("a journal");
+        assert_eq!((content.place, content.changes.len()), (Some(place), 1));
+        fs::remove_dir_all(directory).expect("removed");
     }
 
     #[test]
