@@ -44,7 +44,7 @@ pub mod tuning;
 pub use error::{SessionError, reason};
 pub use listener::Server;
 pub use observer::{Glimpse, Introduction, Observer};
-pub use preflight::{Shortage, stream_memory};
+pub use preflight::{Shortage, has_few_files, stream_memory};
 pub use resolve::{Family, resolve_ip};
 
 /// Types of the protocol that options of clients and servers contain.

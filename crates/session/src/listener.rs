@@ -82,7 +82,7 @@ impl Server {
         let limit = linux::host::file_limit();
         let threads = linux::host::thread_limit();
         let capacity = Capacity::within(limit, threads, self.options.order.memory);
-        if !capacity.is_enough() {
+        if !capacity.is_enough {
             return Err(SessionError::FewDescriptors { limit });
         }
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

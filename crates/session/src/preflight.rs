@@ -139,13 +139,19 @@ impl HostResources {
     /// What it has too little of for the client's end of `plan`, whose TCP streams can go on
     /// these `ways`.
     pub(crate) fn lacks_as_client(&self, plan: &TestPlan, ways: TcpWays) -> Option<Shortage> {
-        let need = u64::from(plan.streams_in_all()) + OWN_FILES;
-        let fits = each_way(self.files.saturating_sub(OWN_FILES), plan);
+        let own = if self.has_few_files() { LEAST_FILES } else { OWN_FILES };
+        let need = u64::from(plan.streams_in_all()) + own;
+        let fits = each_way(self.files.saturating_sub(own), plan);
         let files = Shortage::Files { need, limit: self.files, fits };
         (need > self.files)
             .then_some(files)
             .or_else(|| self.lacks_ports(plan, ways))
             .or_else(|| self.lacks_memory(plan))
+    }
+
+    /// Whether this process may have so few files open that it watches nothing beside its streams.
+    const fn has_few_files(&self) -> bool {
+        self.files < FEW_FILES
     }
 
     /// From one address to one port of the server TCP uses each port once; a UDP socket has its
@@ -212,8 +218,18 @@ pub(crate) const fn stream_bytes(transport: Transport) -> u64 {
 
 /// The least that the kernel gives a socket to send and to receive (tcp(7), udp(7)).
 const LEAST_BUFFERS: u64 = 2 * 4096;
-/// Workers, the control connection, the terminal.
+/// Whether this process may have so few files open that a test watches nothing beside its streams:
+/// neither its host nor the CPUs.
+pub fn has_few_files() -> bool {
+    (linux::host::file_limit() as u64) < FEW_FILES
+}
+
+/// Workers, the control connection, the terminal, what is watched.
 const OWN_FILES: u64 = 64;
+/// A limit below which only what a test cannot do without is opened.
+const FEW_FILES: u64 = 128;
+/// The standard streams, signals, the control connection, and a worker with what it waits for.
+const LEAST_FILES: u64 = 11;
 
 #[cfg(test)]
 mod tests {
@@ -282,6 +298,16 @@ mod tests {
         assert!(matches!(shortage, Shortage::Files { fits: 480, .. }), "{shortage}");
         assert_eq!(host.lacks_as_client(&both(480), WAYS), None);
         assert!(host.lacks_as_client(&both(481), WAYS).is_some());
+    }
+
+    #[test]
+    fn a_host_with_few_files_has_enough_for_one_stream() {
+        let host = |files| HostResources { files, ..HOST };
+        assert_eq!(host(16).lacks_as_client(&plan(Transport::Tcp, 5), WAYS), None);
+        let shortage = host(16).lacks_as_client(&plan(Transport::Tcp, 6), WAYS);
+        assert!(matches!(shortage, Some(Shortage::Files { fits: 5, .. })), "{shortage:?}");
+        assert_eq!(host(127).lacks_as_client(&plan(Transport::Tcp, 116), WAYS), None);
+        assert!(host(128).lacks_as_client(&plan(Transport::Tcp, 65), WAYS).is_some());
     }
 
     #[test]

@@ -126,8 +126,7 @@ const fn evidence(flags: &ServeFlags) -> Evidence {
 
 /// Taken before the powers are given up that it takes.
 fn perf_access(flags: &ServeFlags) -> Option<Arc<PerfAccess>> {
-    let hertz = flags.order.profile.0.filter(|_| !flags.order.no_evidence);
-    hertz.map(|hertz| Arc::new(PerfAccess::new(hertz)))
+    if flags.order.no_evidence { None } else { flags.order.profile.access() }
 }
 
 fn order(flags: &ServeFlags) -> Order {

@@ -12,9 +12,11 @@ use linux::perf::SampleFrequency;
 pub(crate) struct ProfileFlag(pub(crate) Option<SampleFrequency>);
 
 impl ProfileFlag {
-    /// Access to the events of the CPUs, to be shared by all tests of a command.
+    /// Access to the events of the CPUs, to be shared by all tests of a command; none: it is not wanted, or
+    /// the process may open few files.
     pub(crate) fn access(self) -> Option<Arc<PerfAccess>> {
-        self.0.map(|hertz| Arc::new(PerfAccess::new(hertz)))
+        let hertz = self.0.filter(|_| !session::has_few_files());
+        hertz.map(|hertz| Arc::new(PerfAccess::new(hertz)))
     }
 }
 

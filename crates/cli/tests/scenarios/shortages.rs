@@ -5,7 +5,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::support::{
-    PATIENCE, Server, across, client, eventually, linerate_on, link, program, run, test,
+    PATIENCE, Running, Server, across, client, eventually, free_port, limited, linerate,
+    linerate_on, link, program, run, test,
 };
 
 #[test]
@@ -38,6 +39,25 @@ fn a_server_whose_datagrams_are_too_long_for_the_path_serves_the_next_client() {
     assert!(finished.took < PATIENCE, "{finished:?}");
     server.line_with("UDP receive");
     across(&link, "test", "--udp --receive -b 10M -t 200ms").assert_success();
+}
+
+#[test]
+fn one_stream_works_with_sixteen_files_at_both_ends() {
+    let few = |words: &str| limited("-n 16", &linerate(words));
+    for (client, says) in [
+        ("iperf3 -n 1M -c 127.0.0.1", "iperf Done."),
+        ("iperf3 -n 1M -R -c 127.0.0.1", "iperf Done."),
+        ("iperf3 -n 100K -u -b 5M -c 127.0.0.1", "iperf Done."),
+        ("test -t 200ms 127.0.0.1", "LIMIT"),
+    ] {
+        let port = free_port();
+        let server = few(&format!("iperf3 -s -1 -B 127.0.0.1 -p {port}"));
+        let server = Running::start_listening(server, port);
+        let finished = run(few(&format!("{client} -p {port}")));
+        finished.assert_success();
+        finished.assert_prints(&[says]);
+        assert_eq!(server.finish().code, Some(0), "{client}");
+    }
 }
 
 /// Threads and descriptors of a server without a client, when those of the last one are gone.

@@ -20,6 +20,7 @@ use crate::blocks::DEFAULT_BLOCK;
 use crate::error::SessionError;
 use crate::host_sampler::Interest;
 use crate::measured::{Measured, Side};
+use crate::preflight::has_few_files;
 use crate::request::Watching;
 use crate::setting::{Amounts, FallbackPolicy, Setting};
 use crate::sockets::Opened;
@@ -58,7 +59,7 @@ impl Running {
         let block = block(&request.plan, server, told.least_datagram());
         let header = datagrams(&told);
         let spec = RunSpec { plan: own_part(&request.plan, told.opening().len()), block, header };
-        let is_sampled = request.options.watching == Watching::Hosts;
+        let is_sampled = request.options.watching == Watching::Hosts && !has_few_files();
         let setting = Setting {
             side: Side::Client,
             pinned: request.cpus.clone(),

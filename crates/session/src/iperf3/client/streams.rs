@@ -15,6 +15,7 @@ use crate::host_sampler::Interest;
 use crate::iperf3::opening::Opener;
 use crate::iperf3::opening::parallel::{OpenedStreams, Order, ParallelOpener};
 use crate::measured::Side;
+use crate::preflight::has_few_files;
 use crate::request::Watching;
 use crate::setting::{Amounts, Calls, FallbackPolicy, Setting};
 use crate::socket_options::tcp_options;
@@ -145,7 +146,7 @@ fn in_parallel(
 fn setting(link: &Link<'_>, about: &About, calls: Option<Calls>) -> Setting {
     let request = &link.request;
     let is_linerate = about.announcement.is_some();
-    let is_sampled = request.options.watching == Watching::Hosts;
+    let is_sampled = request.options.watching == Watching::Hosts && !has_few_files();
     // Engines that were not asked for are no reason to fail.
     let batched = about.batched.is_some();
     Setting {

@@ -24,6 +24,7 @@ use crate::control::Control;
 use crate::host_sampler::Interest;
 use crate::measured::Side;
 use crate::observer::{Introduction, Observer};
+use crate::preflight::has_few_files;
 use crate::server::evidence::Evidence;
 use crate::server::limits::{Excess, Limits};
 use crate::server::log::Log;
@@ -272,7 +273,7 @@ fn interest(parameters: &Parameters, options: &SessionOptions, from: IpAddr) -> 
     let client = parameters.announcement.as_ref()?.shared();
     match options.evidence {
         Evidence::Withheld => None,
-        _ if !client.knows_evidence() => None,
+        _ if !client.knows_evidence() || has_few_files() => None,
         Evidence::Given => Some(Interest::Towards(from)),
         Evidence::Whole => Some(Interest::All),
     }

@@ -4,6 +4,7 @@
 use measurement::Transport;
 use protocol::iperf3::{Announcement, ErrorCode, Parameters, Results};
 
+use crate::preflight::has_few_files;
 use crate::server::cost::Need;
 use crate::server::limits;
 use crate::server::metrics::Refusal;
@@ -20,7 +21,7 @@ pub(super) fn need(parameters: &Parameters) -> Need {
     let results = Results::most_memory(parameters.plan.streams_in_all());
     let need = limits::need(&run_spec(parameters), extra_ports(parameters), results);
     let announced = parameters.announcement.as_ref().map(Announcement::shared);
-    if announced.is_some_and(|known| known.knows_evidence()) {
+    if announced.is_some_and(|known| known.knows_evidence()) && !has_few_files() {
         return Need { workers: need.workers.plus(limits::SAMPLER), ..need };
     }
     need
