@@ -77,6 +77,8 @@ pub(crate) enum Amounts {
     WholeBlocks,
     /// Any number of bytes.
     Any,
+    /// Any, of which each stream has the same part: iperf2.
+    OfEach,
 }
 
 /// What becomes of a test whose engines cannot be used.

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::{Counters, OpenStream, Pool, Spread, VariationReading};
+use dataplane::{OpenStream, Pool, Spread, VariationReading};
 use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{
     ByteSize, Course, DelayVariation, End, Engines, PacingReport, PacingWay, Runtime, Sample,
@@ -18,7 +17,6 @@ use crate::cpu::CpuClock;
 use crate::error::SessionError;
 use crate::host_sampler::{HostSampler, HostSamples, SampledTest};
 use crate::measured::Measured;
-use crate::observer::Glimpse;
 use crate::runtime::runtime;
 use crate::sampler::sample;
 use crate::setting::{Amounts, Setting};
@@ -295,43 +293,6 @@ impl Trial {
             return Some(end.after(grace));
         }
         Some(self.moved_last()?.after(early_end::IDLE))
-    }
-
-    /// What has moved by `now`; none: it has not begun.
-    pub(crate) fn glimpse(&self, now: Timestamp) -> Option<Glimpse> {
-        let began = self.began()?;
-        let (received, sent) = self.moved_each_way();
-        let senders = self.opened.iter().filter(|one| one.sender);
-        let told = senders.filter_map(|one| Some(one.socket.tcp_sample()?.acknowledged));
-        let acknowledged = told.reduce(u64::saturating_add);
-        Some(Glimpse { at: now, since_start: now.since(began), sent, acknowledged, received })
-    }
-
-    /// Payload bytes that moved on all streams.
-    pub(crate) fn moved(&self) -> u64 {
-        self.pool.moved()
-    }
-
-    /// Payload bytes that moved and those that peers acknowledged: the sum stands still only if
-    /// nothing moves.
-    pub(crate) fn moved_and_acknowledged(&self) -> u64 {
-        let senders = self.opened.iter().filter(|one| one.sender);
-        let acknowledged = senders.filter_map(|one| one.socket.tcp_sample());
-        self.moved() + acknowledged.map(|tcp| tcp.acknowledged).sum::<u64>()
-    }
-
-    /// Payload bytes received and sent.
-    pub(crate) fn moved_each_way(&self) -> (u64, u64) {
-        let sum = |sends: bool| {
-            let streams = self.pool.read().filter(|(_, sender, _)| *sender == sends);
-            streams.map(|(_, _, counters)| counters.bytes).sum()
-        };
-        (sum(false), sum(true))
-    }
-
-    /// What each stream counts.
-    pub(crate) fn counters(&self) -> Vec<Arc<Counters>> {
-        self.pool.counters().collect()
     }
 
     /// When a receiving stream last got something; none: none receives, or not any more.

@@ -6,7 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::support::{
-    Finished, Running, Server, eventually, free_port, linerate, program, run, skip, test,
+    Finished, Running, Server, ended, eventually, free_port, limited, linerate, program, run, skip,
+    test,
 };
 
 /// Runs iperf2's client; none: there is no iperf2.
@@ -25,11 +26,11 @@ fn tcp_of_an_iperf2_client_is_received_to_the_byte() {
     let server = Server::start();
     let Some(finished) = iperf2(&server, "-n 4M -l 64K") else { return };
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    let line = server.line_with("iperf2, TCP");
+    let line = ended(&server, "iperf2, TCP");
     assert!(line.contains("1 stream") && line.contains("4.000 MiB"), "{line}");
     assert!(line.ends_with(": done"), "{line}");
     _ = iperf2(&server, "-t 1 -P 2 -b 20M");
-    let line = server.line_with("iperf2, TCP");
+    let line = ended(&server, "iperf2, TCP");
     assert!(line.contains("2 streams") && line.ends_with(": done"), "{line}");
     // The same port still serves others.
     test(&server, "-t 100ms").assert_success();
@@ -42,7 +43,7 @@ fn udp_of_an_iperf2_client_has_its_report() {
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stdout.contains("Server Report"), "{finished:?}");
     assert!(!finished.stdout.contains("did not receive ack"), "{finished:?}");
-    let line = server.line_with("iperf2, UDP");
+    let line = ended(&server, "iperf2, UDP");
     assert!(line.contains(", 0 of ") && line.ends_with(": done"), "{line}");
 }
 
@@ -52,13 +53,13 @@ fn what_an_iperf2_client_asks_for_is_sent_over_its_connection() {
     let Some(reverse) = iperf2(&server, "-t 1 -R -b 20M -P 2") else { return };
     assert_eq!(reverse.code, Some(0), "{reverse:?}");
     reverse.assert_prints(&["[ *1]", "[ *2]", "[SUM]"]);
-    let line = server.line_with("iperf2, TCP receive, 2 streams");
+    let line = ended(&server, "iperf2, TCP receive, 2 streams");
     assert!(line.ends_with(": done"), "{line}");
     // 2 x 20 x 2^20 bit/s for a second.
     let mebibytes = line.split_once("receive: receive ").map_or(line.as_str(), |(_, rest)| rest);
     assert!(mebibytes.contains(" 5.") && mebibytes.contains("MiB"), "{line}");
     _ = iperf2(&server, "-t 1 --full-duplex -b 20M");
-    let line = server.line_with("iperf2, TCP both ways, 1 stream");
+    let line = ended(&server, "iperf2, TCP both ways, 1 stream");
     assert!(line.contains("send 2.") && line.contains("receive 2."), "{line}");
     assert!(line.ends_with(": done"), "{line}");
 }
@@ -73,11 +74,11 @@ fn a_server_connects_to_an_iperf2_client_where_it_may() {
     let Some(dual) = iperf2(&server, &options) else { return };
     assert_eq!(dual.code, Some(0), "{dual:?}");
     assert_eq!(dual.stdout.matches(&format!("port {own} connected with")).count(), 2, "{dual:?}");
-    let line = server.line_with("iperf2, TCP both ways, 2 streams");
+    let line = ended(&server, "iperf2, TCP both ways, 2 streams");
     assert!(line.contains("send 5.") && line.contains("receive 5."), "{line}");
     assert!(line.ends_with(": done"), "{line}");
     _ = iperf2(&server, &format!("-n 300K -r -L {own}"));
-    let line = server.line_with("iperf2, TCP both ways, 1 stream");
+    let line = ended(&server, "iperf2, TCP both ways, 1 stream");
     assert!(line.contains("send 300.0 KiB") && line.contains("receive 300.0 KiB"), "{line}");
     let server = Server::start();
     _ = iperf2(&server, &options);
@@ -95,13 +96,13 @@ fn requests_of_an_iperf2_client_are_answered() {
     let trips = answered.stdout.split("    10=").nth(1).and_then(|rest| rest.split('/').nth(1));
     let least = trips.and_then(|text| text.parse::<f64>().ok());
     assert!(least.is_some_and(|millis| millis >= 2.0), "{answered:?}");
-    let line = server.line_with("iperf2, TCP request/response");
+    let line = ended(&server, "iperf2, TCP request/response");
     assert!(line.contains("send 1") && line.contains("receive 1"), "{line}");
     assert!(line.contains(" answered") && line.ends_with(": done"), "{line}");
     // Its own connections are tests of their own.
     _ = iperf2(&server, "-t 1 --bounceback -P 2");
     for _ in 0..2 {
-        let line = server.line_with("iperf2, TCP request/response");
+        let line = ended(&server, "iperf2, TCP request/response");
         assert!(line.contains(" answered") && line.ends_with(": done"), "{line}");
     }
 }
@@ -125,7 +126,7 @@ fn a_low_rate_is_kept_to_the_end_of_the_test() {
     let words = format!("iperf -c 127.0.0.1 -p {} -t 1 -R -b 100k", server.address.port());
     let slow = run(linerate(&words));
     assert_eq!(slow.code, Some(0), "{slow:?}");
-    let line = server.line_with("iperf2, TCP receive, 1 stream");
+    let line = ended(&server, "iperf2, TCP receive, 1 stream");
     assert!(line.ends_with(": done"), "{line}");
 }
 
@@ -160,7 +161,7 @@ fn a_client_that_sends_keeps_its_place_and_one_that_is_silent_does_not() {
     let other = test(&server, "-t 100ms");
     assert!(other.code != Some(0) && other.stderr.contains("busy"), "{other:?}");
     assert_eq!(busy.finish().code, Some(0));
-    assert!(server.line_with("iperf2, TCP send, 1 stream").ends_with(": done"));
+    assert!(ended(&server, "iperf2, TCP send, 1 stream").ends_with(": done"));
     let silent = TcpStream::connect(server.address);
     let mut silent = silent.expect("it listens");
     // As much as the cookie of an iperf3 client, digits as those of iperf2.
@@ -230,7 +231,7 @@ fn what_the_server_s_socket_drops_has_its_place() {
         send(-30_001);
         client.recv(&mut report).is_ok()
     });
-    let line = server.line_with("iperf2, UDP send");
+    let line = ended(&server, "iperf2, UDP send");
     assert!(line.ends_with(": done"), "{line}");
     let number = |before: &str, after: &str| {
         let digits = line.split(before).nth(1).and_then(|rest| rest.split(after).next());
@@ -240,4 +241,80 @@ fn what_the_server_s_socket_drops_has_its_place() {
     assert!(lost.is_some_and(|lost| lost > 0), "{line}");
     // Ends of the flow may be among them.
     assert!(number(" lost; ", " dropped in this host's receive buffers") >= lost, "{line}");
+}
+
+#[test]
+fn each_connection_is_sent_the_amount_that_its_client_asked_for() {
+    let server = Server::start();
+    let Some(finished) = iperf2(&server, "-n 10M -R -P 2") else { return };
+    assert_eq!(finished.stdout.matches("10.0 MBytes").count(), 2, "{finished:?}");
+    let line = ended(&server, "iperf2, TCP receive, 2 streams");
+    assert!(line.contains("receive 20.00 MiB"), "{line}");
+}
+
+#[test]
+fn writes_to_a_client_tell_when_they_were_sent_if_it_asks() {
+    let server = Server::start();
+    let Some(finished) = iperf2(&server, "-t 1 -R -b 20M --trip-times") else { return };
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    for complaint in ["Program error", "ignore", "nan"] {
+        assert!(!format!("{finished:?}").contains(complaint), "{finished:?}");
+    }
+}
+
+#[test]
+fn a_report_of_short_datagrams_and_of_those_without_flags_can_be_read() {
+    let server = Server::start();
+    for options in ["-u -t 1 -b 1M -l 16", "-u -t 1 -b 1M -l 40", "-u -t 1 -b 1M -C"] {
+        let Some(finished) = iperf2(&server, options) else { return };
+        let report = finished.stdout.split("Server Report").nth(1).unwrap_or_default();
+        assert!(report.contains(" ms ") && report.contains("(0%)"), "{options}: {finished:?}");
+        assert!(!report.contains("nan") && !report.contains("TBytes"), "{options}: {finished:?}");
+    }
+}
+
+#[test]
+fn the_datagram_that_ends_a_flow_of_2_1_is_one_of_it() {
+    let server = Server::start();
+    let client = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    client.connect(server.address).expect("an address");
+    client.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
+    let datagram = |sequence: i64| {
+        let mut datagram = datagram(0);
+        let (low, high) = (sequence & 0xffff_ffff, sequence >> 32);
+        for (at, word) in [(0, low), (12, high), (16, 0x4801_0098)] {
+            let word = u32::try_from(word & 0xffff_ffff).expect("half of it");
+            datagram[at..at + 4].copy_from_slice(&word.to_be_bytes());
+        }
+        datagram
+    };
+    for sequence in [1, 2, 3, -4] {
+        client.send(&datagram(sequence)).expect("it is sent");
+    }
+    let mut report = [0; 2_048];
+    assert_eq!(client.recv(&mut report).expect("a report"), 128);
+    let line = ended(&server, "iperf2, UDP send");
+    assert!(line.contains("0 of 4 lost"), "{line}");
+}
+
+#[test]
+fn forged_flows_leave_a_server_of_few_files_what_its_clients_need() {
+    let port = free_port();
+    let words = format!("serve --bind 127.0.0.1 --port {port} --profile 0");
+    let server = limited("-n 256", &linerate(&words));
+    let _server = Running::start_listening(server, port);
+    let forged: Vec<_> = (0..=255_u8)
+        .map(|host| UdpSocket::bind((std::net::Ipv4Addr::new(127, 9, 0, host), 0)))
+        .map(|socket| socket.expect("a socket"))
+        .collect();
+    for sequence in 1..=20 {
+        for socket in &forged {
+            let to = ("127.0.0.1", port);
+            socket.send_to(&datagram(sequence)[..100], to).expect("it is sent");
+        }
+    }
+    for words in ["iperf3 -c 127.0.0.1 -t 1 -p", "iperf -c 127.0.0.1 -t 1 -p"] {
+        let finished = run(linerate(&format!("{words} {port}")));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+    }
 }

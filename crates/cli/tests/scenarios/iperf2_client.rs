@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::support::{
-    Directory, Finished, LINERATE, PATIENCE, Running, Server, eventually, free_port, linerate,
-    program, run, skip,
+    Directory, Finished, LINERATE, PATIENCE, Running, Server, ended, eventually, free_port,
+    linerate, program, run, skip,
 };
 
 /// A server of iperf 2; none: there is no iperf.
@@ -64,7 +64,7 @@ fn an_iperf2_server_sends_and_receives_over_one_connection() {
     let own = Server::start();
     let both = iperf(own.address.port(), "--full-duplex -t 1 -b 20M");
     assert_eq!(both.code, Some(0), "{both:?}");
-    let line = own.line_with("iperf2, TCP both ways, 1 stream");
+    let line = ended(&own, "iperf2, TCP both ways, 1 stream");
     assert!(line.contains("send 2.") && line.contains("receive 2."), "{line}");
 }
 
@@ -86,7 +86,7 @@ fn an_iperf2_server_answers_requests() {
         assert!((1.0..=21.0).contains(&count), "{row}");
         assert!(2.0 <= least && least <= mean && mean <= most, "{row}");
     }
-    let line = own.line_with("iperf2, TCP request/response");
+    let line = ended(&own, "iperf2, TCP request/response");
     assert!(line.ends_with("answered: done"), "{line}");
 }
 
@@ -150,7 +150,7 @@ fn a_server_of_linerate_receives_all_of_it() {
     let finished = iperf(port, "-n 2M -P 2 -l 64K");
     assert_eq!(finished.code, Some(0), "{finished:?}");
     finished.assert_prints(&["[SUM]"]);
-    let line = server.line_with("iperf2, TCP");
+    let line = ended(&server, "iperf2, TCP");
     assert!(line.contains("2 streams") && line.contains("4.000 MiB"), "{line}");
     let finished = iperf(port, "-P 2 -t 0.3 -b 10M -y C");
     assert_eq!(finished.code, Some(0), "{finished:?}");
@@ -162,7 +162,7 @@ fn a_server_of_linerate_receives_all_of_it() {
     assert_eq!(finished.stdout.matches("Server Report").count(), 2, "{finished:?}");
     assert_eq!(finished.stdout.matches("(0%)").count(), 2, "{finished:?}");
     for _ in 0..2 {
-        assert!(server.line_with("iperf2, UDP").contains(", 0 of "));
+        assert!(ended(&server, "iperf2, UDP").contains(", 0 of "));
     }
 }
 
@@ -259,7 +259,7 @@ fn frames_are_sent_at_once_and_so_many_in_a_second() {
     assert_eq!(framed.code, Some(0), "{framed:?}");
     // 4 Mbit/s are 17.007 datagrams of 1,470 bytes in a twentieth of a second.
     framed.assert_prints(&["Isochronous: 20.00 frames/sec of 17 datagrams", "(0%)"]);
-    let line = server.line_with("iperf2, UDP");
+    let line = ended(&server, "iperf2, UDP");
     assert!(line.contains(", 0 of 3") && line.ends_with(": done"), "{line}");
 }
 

@@ -48,7 +48,7 @@ fn one_stream_works_with_sixteen_files_at_both_ends() {
         ("iperf3 -n 1M -c 127.0.0.1", "iperf Done."),
         ("iperf3 -n 1M -R -c 127.0.0.1", "iperf Done."),
         ("iperf3 -n 100K -u -b 5M -c 127.0.0.1", "iperf Done."),
-        ("test -t 200ms 127.0.0.1", "LIMIT"),
+        ("test --tcp --send -t 200ms 127.0.0.1", "TCP send"),
     ] {
         let port = free_port();
         let server = few(&format!("iperf3 -s -1 -B 127.0.0.1 -p {port}"));

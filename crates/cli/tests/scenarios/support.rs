@@ -213,6 +213,16 @@ impl Server {
     }
 }
 
+/// The server's line on a test that has ended and is like that.
+pub(crate) fn ended(server: &Server, what: &str) -> String {
+    loop {
+        let line = server.line_with(what);
+        if !line.contains(": begins: ") {
+            return line;
+        }
+    }
+}
+
 /// A command under a limit of the shell's `ulimit`.
 pub(crate) fn limited(limit: &str, command: &Command) -> Command {
     let mut shell = program(Command::new("sh"));

@@ -101,11 +101,12 @@ impl ReceivedHeader {
         match self {
             Self::Iperf3(width) => Header::read(*width, payload),
             Self::Iperf2(flow) => match flow.start().read(payload) {
-                FlowDatagram::Payload { number: sequence, sent } => {
+                FlowDatagram::Payload { number: sequence, sent }
+                | FlowDatagram::End { last: sequence, sent: Some(sent) } => {
                     let nanos = u64::try_from(sent.as_nanos()).unwrap_or(u64::MAX);
                     Some(Header { sent: Timestamp::from_nanos(nanos), sequence })
                 }
-                FlowDatagram::End { .. } | FlowDatagram::Other => None,
+                FlowDatagram::End { sent: None, .. } | FlowDatagram::Other => None,
             },
         }
     }

@@ -64,13 +64,14 @@ impl Iperf2Flow {
         self.repeats_for
     }
 
-    /// Whether a datagram is no payload; the end of the flow is kept.
+    /// Whether a datagram does not count as one of the flow; the first end of the flow is kept, and may
+    /// count.
     pub(super) fn consume(&self, datagram: &[u8]) -> bool {
         match self.start.read(datagram) {
             FlowDatagram::Payload { .. } => false,
-            FlowDatagram::End { .. } => {
-                self.end.get_or_init(|| datagram.into());
-                true
+            FlowDatagram::End { sent, .. } => {
+                let is_first = self.end.set(datagram.into()).is_ok();
+                !is_first || sent.is_none()
             }
             FlowDatagram::Other => true,
         }

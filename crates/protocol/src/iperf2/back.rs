@@ -1,5 +1,6 @@
 //! What a client asks the server to send (clauses 3.3 to 3.6).
 
+use super::client_header::{TRIP_TIMES_UPPER, UPPER_FLAGS};
 use super::{ClientHeader, HeaderAmount, word};
 
 /// What a client asks the server to send over TCP (clauses 3.3 to 3.6 of docs/protocol/iperf2.md).
@@ -11,6 +12,8 @@ pub struct Back {
     pub length: Option<u32>,
     /// When the server ends what it sends.
     pub amount: HeaderAmount,
+    /// Whether each write is to tell when it was sent (`--trip-times`; clause 3.14).
+    pub is_timed: bool,
     /// Bytes of the header that follow [`Opening::LENGTH`](super::Opening::LENGTH).
     pub rest: usize,
 }
@@ -43,7 +46,9 @@ impl Back {
         };
         let rest = if is_extended { ClientHeader::TCP_LENGTH - super::Opening::LENGTH } else { 0 };
         let length = Some(number(LENGTH)).filter(|length| *length > 0);
-        Self { way, length, amount, rest }
+        let upper = if is_extended { number(UPPER_FLAGS) >> 16 } else { 0 };
+        let is_timed = upper & TRIP_TIMES_UPPER != 0;
+        Self { way, length, amount, is_timed, rest }
     }
 
     /// The rate in bit/s that the `rest` of the header asks for; none: it asks for none.

@@ -181,6 +181,8 @@ const LENGTH_TOLD: u32 = 0x0001_0000;
 const REVERSE_UPPER: u32 = 0x0400;
 const BOTH_UPPER: u32 = 0x0800;
 pub(super) const TRIP_TIMES_UPPER: u32 = 0x0010;
+/// Offset of the upper flags in a header of 2.1+.
+pub(super) const UPPER_FLAGS: usize = 32;
 /// Further words of datagrams follow.
 const UDP_TESTS: u32 = 0x2000_0000;
 /// Offset of the start among what follows sequence number and time.
@@ -263,7 +265,7 @@ mod tests {
         assert_eq!(Opening::recognise(&many.tcp()), Some(Opening::Header(settings)));
         let reverse = ClientHeader { way: HeaderWay::Server, ..PLAIN };
         let amount = HeaderAmount::Centiseconds(100);
-        let back = Back { way: BackWay::Reverse, length: None, amount, rest: 23 };
+        let back = Back { way: BackWay::Reverse, length: None, amount, is_timed: false, rest: 23 };
         let settings = Settings { connections: 1, asks: Asks::Back(back) };
         assert_eq!(Opening::recognise(&reverse.tcp()), Some(Opening::Header(settings)));
         assert_eq!(Back::rate(&reverse.tcp()[Opening::LENGTH..]), Some(2 << 20));

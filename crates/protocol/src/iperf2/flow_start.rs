@@ -28,8 +28,10 @@ pub enum FlowDatagram {
     },
     /// The end of the flow (clause 4.5).
     End {
-        /// Number of the last datagram of payload.
+        /// Number of the last datagram: this one, if it counts as one of the flow.
         last: u64,
+        /// Time of sending, if it counts.
+        sent: Option<Duration>,
     },
     /// Neither.
     Other,
@@ -58,7 +60,9 @@ impl FlowStart {
         };
         let number = sequence.unsigned_abs().saturating_add(self.has_zero.into());
         if sequence < 0 {
-            FlowDatagram::End { last: number - 1 }
+            let counts = self.width == SequenceWidth::Bits64;
+            let last = if counts { number } else { number - 1 };
+            FlowDatagram::End { last, sent: counts.then_some(sent) }
         } else if is_report(payload) {
             FlowDatagram::Other
         } else {
@@ -66,9 +70,10 @@ impl FlowStart {
         }
     }
 
-    /// The answer to the datagram `end` that ended the flow ([`ServerReport::answer`]).
-    pub fn answer(&self, report: &ServerReport, end: &[u8]) -> Vec<u8> {
-        report.answer(self.width, end)
+    /// The answer to a datagram that ends the flow, of no more than `most` bytes
+    /// ([`ServerReport::answer`]).
+    pub fn answer(&self, report: &ServerReport, most: usize) -> Option<Vec<u8>> {
+        report.answer(self.width, most)
     }
 }
 
@@ -112,8 +117,9 @@ mod tests {
         assert!(!start.is_timed());
         let sent = Duration::from_millis(7);
         assert_eq!(start.read(&datagram(5, 7)), Payload { number: 5, sent });
-        assert_eq!(start.read(&datagram(-7, 7)), End { last: 6 });
-        assert_eq!(start.read(&datagram(i64::MIN, 7)), End { last: i64::MAX.unsigned_abs() });
+        let end = |last| End { last, sent: Some(sent) };
+        assert_eq!(start.read(&datagram(-7, 7)), end(7), "it is the last one");
+        assert_eq!(start.read(&datagram(i64::MIN, 7)), end(1 << 63));
         assert_eq!(start.read(&[0; 3]), Other);
     }
 
@@ -123,7 +129,15 @@ mod tests {
         let sent = Duration::from_millis(1);
         assert_eq!(start.read(&datagram(0, 1)), Payload { number: 1, sent });
         assert_eq!(start.read(&datagram(3, 1)), Payload { number: 4, sent });
-        assert_eq!(start.read(&datagram(-5, 1)), End { last: 5 }, "0 to 4");
+        let narrow = |sequence: i32| {
+            let mut bytes = [b'7'; 40];
+            for (at, word) in [(0, sequence.cast_unsigned()), (4, 0), (8, 1_000)] {
+                bytes[at..at + 4].copy_from_slice(&word.to_be_bytes());
+            }
+            bytes
+        };
+        let start = FlowStart::recognise(&narrow(0)).expect("a flow");
+        assert_eq!(start.read(&narrow(-5)), End { last: 5, sent: None }, "0 to 4, and an end");
     }
 
     #[test]
@@ -137,7 +151,7 @@ mod tests {
     #[test]
     fn a_report_is_no_part_of_a_flow() {
         let start = FlowStart::recognise(&datagram(1, 1)).expect("a flow");
-        let report = start.answer(&ServerReport::default(), &datagram(-2, 2));
+        let report = start.answer(&ServerReport::default(), 200).expect("there is room");
         assert_eq!((report.len(), start.read(&report)), (128, Other));
         assert_eq!(FlowStart::recognise(&report), None);
     }

@@ -1,6 +1,7 @@
 //! The first bytes of a TCP connection (section 3).
 
 use super::bounce::BOUNCEBACK;
+use super::client_header::UPPER_FLAGS;
 use super::{Back, BackWay, Bounce, word};
 
 /// First bytes of an iperf2 client's TCP connection (section 3 of docs/protocol/iperf2.md).
@@ -108,8 +109,6 @@ const LENGTH_TOLD: u32 = 0x0001_0000;
 const KNOWN: u32 = 0xee83_0000;
 /// Length of the header, and whether the other direction starts at once.
 const LOW: u32 = 0x0000_ffff;
-/// Offset of the flags of a header of 2.1+.
-const UPPER_FLAGS: usize = 32;
 const REVERSE: u32 = 0x0400;
 const FULL_DUPLEX: u32 = 0x0800;
 /// 2.0.x leaves what it does not say as it was: the digits go on after this offset (clause 3.2).

@@ -26,18 +26,19 @@ pub struct ServerReport {
 }
 
 impl ServerReport {
-    /// Answers the datagram `fin` that ended the flow: with a header of zeros, and the report. The
-    /// answer is never longer than `fin`, and is itself no end of a flow, so that a forged address
-    /// gains nothing (clause 5.5).
-    pub fn answer(&self, width: SequenceWidth, fin: &[u8]) -> Vec<u8> {
+    /// The answer to a datagram that ends a flow: a header of zeros, and the report. It has no more than
+    /// `most` bytes, and is itself no end of a flow, so that a forged address gains nothing (clause 5.5).
+    /// None: what a client reads of a report has no room.
+    pub fn answer(&self, width: SequenceWidth, most: usize) -> Option<Vec<u8>> {
         let mut answer = vec![0; width.header_length()];
         for word in self.words(width) {
             answer.extend(word.to_be_bytes());
         }
         // An iperf2 that reads a report reads a whole one.
-        answer.resize(answer.len().max(LEAST), 0);
-        answer.truncate(fin.len());
-        answer
+        answer.resize(answer.len().max(WHOLE), 0);
+        answer.truncate(most);
+        let jitter = if width == SequenceWidth::Padded32 { PADDED_JITTER } else { JITTER };
+        (answer.len() >= width.header_length() + 4 * (jitter + 2)).then_some(answer)
     }
 
     /// Reads the answer to the end of a flow; none: it is no report. Older servers answer wide numbers
@@ -85,7 +86,7 @@ impl ServerReport {
         words[5] = low(self.lost);
         words[6] = low(self.reordered);
         words[7] = low(self.datagrams);
-        let jitter = if width == SequenceWidth::Padded32 { 9 } else { 8 };
+        let jitter = if width == SequenceWidth::Padded32 { PADDED_JITTER } else { JITTER };
         words[jitter] = low(self.jitter.as_secs());
         words[jitter + 1] = self.jitter.subsec_micros();
         if width == SequenceWidth::Bits64 {
@@ -126,8 +127,11 @@ const EXTENDED: u32 = 0x4000_0000;
 const SEQUENCE64: u32 = 0x0800_0000;
 /// Index of the first word about times on the way.
 const TRANSIT: usize = 10;
+/// Index of the words of the jitter, after which no more is read of an old report.
+const JITTER: usize = 8;
+const PADDED_JITTER: usize = 9;
 /// Length of the longest header with a whole report.
-const LEAST: usize = 16 + 28 * 4;
+const WHOLE: usize = 16 + 28 * 4;
 
 #[cfg(test)]
 mod tests {
@@ -136,13 +140,15 @@ mod tests {
     #[test]
     fn an_answer_is_never_longer_than_what_it_answers() {
         let report = ServerReport { bytes: u64::MAX, ..ServerReport::default() };
-        for length in [0, 1, 12, 16, 100, 128, 1470] {
+        for length in [0, 1, 12, 16, 51, 52, 55, 56, 100, 128, 1470] {
             for width in [SequenceWidth::Bits32, SequenceWidth::Bits64] {
-                let fin = vec![7; length];
-                let answer = report.answer(width, &fin);
+                let Some(answer) = report.answer(width, length) else {
+                    assert!(length < width.header_length() + 40, "{length}");
+                    continue;
+                };
                 assert_eq!(answer.len(), length.min(128));
-                let header = width.header_length().min(length);
-                assert!(answer[..header].iter().all(|byte| *byte == 0));
+                assert!(answer[..width.header_length()].iter().all(|byte| *byte == 0));
+                assert!(ServerReport::read(&answer).is_some(), "{length}");
             }
         }
     }
@@ -158,7 +164,7 @@ mod tests {
             jitter: Duration::from_micros(14),
             transit: None,
         };
-        let answer = report.answer(SequenceWidth::Bits64, &[0; 1470]);
+        let answer = report.answer(SequenceWidth::Bits64, 1_470).expect("there is room");
         let word = |index: usize| word(&answer, 16 + 4 * index).expect("a word");
         let words: Vec<_> = (0..10).map(word).collect();
         assert_eq!(words, [0x8800_0000, 3, 5, 2, 7, 11, 12, 13, 0, 14]);
@@ -176,18 +182,18 @@ mod tests {
             jitter: Duration::from_micros(14),
             transit: None,
         };
-        let answer = report.answer(SequenceWidth::Bits64, &[0; 1470]);
+        let answer = report.answer(SequenceWidth::Bits64, 1_470).expect("there is room");
         assert_eq!(ServerReport::read(&answer), Some(report));
         let transit = Transit { count: 7, least: -3, most: 2_000_001, mean: 5, squares: 9 };
         let timed = ServerReport { transit: Some(transit), ..report };
-        let answer = timed.answer(SequenceWidth::Bits64, &[0; 1470]);
+        let answer = timed.answer(SequenceWidth::Bits64, 1_470).expect("there is room");
         assert_eq!(ServerReport::read(&answer), Some(timed));
         for length in 0..answer.len() {
             _ = ServerReport::read(&answer[..length]);
         }
         let narrow = ServerReport { lost: 11, datagrams: 13, ..report };
         for width in [SequenceWidth::Bits32, SequenceWidth::Padded32] {
-            let answer = narrow.answer(width, &[0; 1470]);
+            let answer = narrow.answer(width, 1_470).expect("there is room");
             assert_eq!(ServerReport::read(&answer), Some(narrow), "of 2.0.x, {width:?}");
         }
         assert_eq!(ServerReport::read(&[0; 128]), None, "no report");

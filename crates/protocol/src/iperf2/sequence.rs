@@ -28,9 +28,11 @@ impl SequenceWidth {
     /// The width that the first datagram of a flow tells by its flags (clause 4.3).
     pub fn told(payload: &[u8]) -> Self {
         let is_wide = word(payload, 16).is_some_and(|flags| flags & WIDE_MASK == WIDE);
+        // 2.1+ with -C has digits in place of the flags, and the upper word of the number before them.
+        let is_compatible = payload.get(12..20) == Some(b"\0\0\0\x006789");
         // What means nothing still has the digits of the payload.
         let is_padded = payload.get(12..16) == Some(b"2345");
-        match (is_wide, is_padded) {
+        match (is_wide || is_compatible, is_padded) {
             (true, _) => Self::Bits64,
             (false, true) => Self::Padded32,
             (false, false) => Self::Bits32,
@@ -129,6 +131,15 @@ mod tests {
             let read = Datagram::read(width, &bytes).expect("a header");
             assert_eq!(read.sequence, sequence, "{sent:x}");
         }
+    }
+
+    #[test]
+    fn the_first_datagram_of_2_1_without_flags_has_a_wide_number() {
+        let mut bytes = *b"............\0\0\0\x00678901";
+        assert_eq!(SequenceWidth::told(&bytes), SequenceWidth::Bits64);
+        // 2.0.5 has the number of connections there.
+        bytes[16..20].copy_from_slice(&[0, 0, 0, 1]);
+        assert_eq!(SequenceWidth::told(&bytes), SequenceWidth::Bits32);
     }
 
     #[test]

@@ -21,7 +21,13 @@ impl WriteMarks {
     /// The marks of a client; none: it does not ask for times.
     pub fn of(header: &ClientHeader) -> Option<Self> {
         let ClientHeader { connections, port, .. } = *header;
-        header.trip_times_from.map(|start| Self { connections, port, start })
+        header.trip_times_from.map(|start| Self::new((connections, port), start))
+    }
+
+    /// The marks of who sends over so many connections to or from a server at that port, and began at
+    /// this time of day since 1970.
+    pub const fn new((connections, port): (u32, u16), start: Duration) -> Self {
+        Self { connections, port, start }
     }
 
     /// Marks write `number`, from 1 on, which is made at this time of day since 1970.

@@ -4,15 +4,9 @@
 pub(crate) mod acceptor;
 mod admit;
 mod admit_iperf2;
-mod context;
 mod conversation;
 mod extra_ports;
 mod pending_connection;
 mod pending_table;
-mod registry;
 mod request_cost;
-mod test_id;
 mod udp_handshake;
-
-pub(crate) use context::{ServerContext, canonical};
-pub(crate) use registry::{ArrivalSocket, Ticket};

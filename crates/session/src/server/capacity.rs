@@ -9,6 +9,8 @@ pub(crate) struct Capacity {
     pub(crate) pending: usize,
     /// All tests together.
     pub(crate) most: Cost,
+    /// UDP flows of iperf2 clients, whose addresses may be forged.
+    pub(crate) flows: usize,
     /// Whether a client can test with one stream.
     pub(crate) is_enough: bool,
 }
@@ -23,9 +25,11 @@ impl Capacity {
         } else {
             files.saturating_sub(pending + OWN_DESCRIPTORS) as u64
         };
+        let of_files = files / FLOWS_SHARE / FLOW_DESCRIPTORS;
+        let flows = of_files.min(threads / FLOWS_SHARE / FLOW_THREADS).clamp(1, MOST_FLOWS);
         let threads = threads.saturating_sub(OWN_THREADS) as u64;
         let most = Cost { memory, descriptors, threads };
-        Self { pending, most, is_enough: files >= LEAST_DESCRIPTORS }
+        Self { pending, most, flows, is_enough: files >= LEAST_DESCRIPTORS }
     }
 }
 
@@ -43,6 +47,12 @@ pub(crate) const fn threads_for(threads: u64) -> u64 {
 }
 
 const MOST_PENDING: usize = 4096;
+/// Flows at one time. They have no more than one of so many parts of the open files and threads.
+pub(crate) const MOST_FLOWS: usize = 256;
+const FLOWS_SHARE: usize = 8;
+/// What a flow takes: its socket, and what its worker waits with.
+const FLOW_DESCRIPTORS: usize = 4;
+const FLOW_THREADS: usize = 2;
 /// They have no more than one of so many parts of the open files.
 const PENDING_SHARE: usize = 4;
 /// The listeners, the log, what the tests do not need.
@@ -57,6 +67,16 @@ const OWN_THREADS: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flows_leave_most_of_a_small_limit_to_tests() {
+        let flows = |files, threads| Capacity::within(files, threads, 0).flows;
+        assert_eq!(
+            [(16, 99), (1_024, 9_999), (65_536, 400)].map(|(f, t)| flows(f, t)),
+            [1, 32, 25]
+        );
+        assert_eq!(flows(65_536, 100_000), MOST_FLOWS);
+    }
 
     #[test]
     fn the_limits_that_are_told_are_enough_and_not_much_more() {

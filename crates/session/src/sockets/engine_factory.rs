@@ -11,12 +11,12 @@ use std::time::Duration;
 use dataplane::tcp::{self, FileSink, FileSource, Incoming, MarkedSource, Outgoing};
 use dataplane::udp::{self, DatagramHeader, Iperf2Flow, ReceivedHeader};
 use dataplane::{
-    BufferKind, BufferPlan, Bulk, Counters, OpenStream, Pacer, PayloadPattern, SharedResources,
-    Stream,
+    Budget, BufferKind, BufferPlan, Bulk, Counters, OpenStream, Pacer, PayloadPattern,
+    SharedResources, Stream,
 };
 use measurement::engine::{self, Batching, EngineName, EngineRole};
 use measurement::{
-    BitRate, Engine, EngineUse, Engines, InPlace, Probe, RoundTrips, StreamOptions, Transport,
+    BitRate, End, Engine, EngineUse, Engines, InPlace, Probe, RoundTrips, StreamOptions, Transport,
     Unusable,
 };
 
@@ -27,7 +27,7 @@ use super::{Opened, StreamSocket};
 use crate::amount::Amount;
 use crate::bulk::bulk;
 use crate::error::SessionError;
-use crate::setting::{FallbackPolicy, Setting};
+use crate::setting::{Amounts, FallbackPolicy, Setting};
 use crate::spec::RunSpec;
 
 /// What the engines of one test have in common.
@@ -36,6 +36,8 @@ pub(crate) struct EngineFactory {
     options: StreamOptions,
     header: DatagramHeader,
     amount: Amount,
+    /// What each sender has of the amount for itself; none: they share it.
+    of_each: Option<u64>,
     file: Option<PathBuf>,
     marks: Option<WriteMarks>,
     flow: Option<Arc<Iperf2Flow>>,
@@ -64,6 +66,7 @@ impl EngineFactory {
             options: plan.options.clone(),
             header: spec.header,
             amount: amount.clone(),
+            of_each: (setting.amounts == Amounts::OfEach).then(|| of_each(spec)).flatten(),
             marks: setting.marks,
             flow: setting.flow.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
@@ -195,7 +198,7 @@ impl EngineFactory {
         let outgoing = || Outgoing {
             socket: Arc::clone(socket),
             counters: Arc::clone(counters),
-            budget: self.amount.budget.clone(),
+            budget: self.budget(),
             pacer: self.pacer(Pacer::for_blocks, 1),
         };
         if let Some(path) = &self.file {
@@ -279,7 +282,7 @@ impl EngineFactory {
                 socket: Arc::clone(socket),
                 header: self.header,
                 counters: Arc::clone(counters),
-                budget: self.amount.budget.clone(),
+                budget: self.budget(),
                 pacer: self.pacer(Pacer::for_datagrams, together),
             };
             entry.unwrap_or(&udp::SENDERS[0]).build(length, outgoing)
@@ -308,6 +311,12 @@ impl EngineFactory {
         })
     }
 
+    /// What the next sender may send; none: it has no such limit.
+    fn budget(&self) -> Option<Arc<Budget>> {
+        let own = self.of_each.map(|units| Arc::new(Budget::new(units)));
+        own.or_else(|| self.amount.budget.clone())
+    }
+
     /// The engine that iperf3's `--gsro` stands for.
     fn switch_for_batches(&self, role: EngineRole) -> Option<&'static Engine> {
         let usual = || Engine::usual_for_datagrams(role, Batching::ManyInOne);
@@ -330,6 +339,16 @@ impl EngineFactory {
         };
         Some(pacer.centred())
     }
+}
+
+/// Bytes of each stream, or datagrams for UDP; none: the test does not end by a number of bytes.
+fn of_each(spec: &RunSpec) -> Option<u64> {
+    let End::Bytes(bytes) = spec.plan.end else { return None };
+    let bytes = bytes.bytes() / u64::from(spec.plan.streams);
+    Some(match spec.plan.transport {
+        Transport::Tcp => bytes,
+        Transport::Udp => bytes.div_ceil(spec.block.bytes()),
+    })
 }
 
 /// Which engine is to be used.

@@ -1,12 +1,17 @@
-//! What this end counted of a test that is over, before a dialect puts it into its results.
+//! What this end counted of a test: what has moved so far, and what a dialect puts into its results.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use dataplane::Counters;
 use measurement::outcome::CpuUse;
-use measurement::{DelayVariation, Engines, PacingReport, Runtime, StreamSample, Transport};
+use measurement::{
+    DelayVariation, Engines, PacingReport, Runtime, StreamSample, Timestamp, Transport,
+};
 
 use super::Trial;
 use crate::host_sampler::HostSamples;
+use crate::observer::Glimpse;
 
 /// This end's counters and settings.
 pub(crate) struct Counted<'a> {
@@ -42,6 +47,43 @@ impl Trial {
     /// Whether no more payload will move: a stream broke, or all that this end receives have ended.
     pub(crate) fn is_stuck(&self) -> bool {
         self.pool.is_stuck()
+    }
+
+    /// What has moved by `now`; none: it has not begun.
+    pub(crate) fn glimpse(&self, now: Timestamp) -> Option<Glimpse> {
+        let began = self.began()?;
+        let (received, sent) = self.moved_each_way();
+        let senders = self.opened.iter().filter(|one| one.sender);
+        let told = senders.filter_map(|one| Some(one.socket.tcp_sample()?.acknowledged));
+        let acknowledged = told.reduce(u64::saturating_add);
+        Some(Glimpse { at: now, since_start: now.since(began), sent, acknowledged, received })
+    }
+
+    /// Payload bytes that moved on all streams.
+    pub(crate) fn moved(&self) -> u64 {
+        self.pool.moved()
+    }
+
+    /// Payload bytes that moved and those that peers acknowledged: the sum stands still only if
+    /// nothing moves.
+    pub(crate) fn moved_and_acknowledged(&self) -> u64 {
+        let senders = self.opened.iter().filter(|one| one.sender);
+        let acknowledged = senders.filter_map(|one| one.socket.tcp_sample());
+        self.moved() + acknowledged.map(|tcp| tcp.acknowledged).sum::<u64>()
+    }
+
+    /// Payload bytes received and sent.
+    pub(crate) fn moved_each_way(&self) -> (u64, u64) {
+        let sum = |sends: bool| {
+            let streams = self.pool.read().filter(|(_, sender, _)| *sender == sends);
+            streams.map(|(_, _, counters)| counters.bytes).sum()
+        };
+        (sum(false), sum(true))
+    }
+
+    /// What each stream counts.
+    pub(crate) fn counters(&self) -> Vec<Arc<Counters>> {
+        self.pool.counters().collect()
     }
 
     /// What was counted so far; none: the test has not begun.

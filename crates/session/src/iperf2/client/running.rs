@@ -64,7 +64,7 @@ impl Running {
             side: Side::Client,
             pinned: request.cpus.clone(),
             rtt,
-            amounts: Amounts::Any,
+            amounts: Amounts::OfEach,
             fallback: FallbackPolicy::Fail,
             watched: true,
             file: None,

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn spec(amount: HeaderAmount, length: Option<u32>, most: Option<u64>) -> RunSpec {
-        let back = Back { way: BackWay::Reverse, length, amount, rest: 0 };
+        let back = Back { way: BackWay::Reverse, length, amount, is_timed: false, rest: 0 };
         let settings = Settings { connections: 2, asks: Asks::Back(back) };
         let plan = plan(&settings).expect("a plan");
         assert_eq!((plan.direction, plan.streams, plan.end), (Direction::Receive, 2, End::Open));

@@ -18,11 +18,11 @@ use portable_atomic::Ordering::Relaxed;
 use protocol::iperf2::{FlowDatagram, FlowStart, ServerReport};
 use protocol::iperf3::CounterWidth;
 
-use super::flows::FlowPlace;
+use super::places::FlowPlace;
 use super::{SOFTWARE, failed, served};
-use crate::iperf3::server::{ServerContext, canonical};
 use crate::measured::Side;
 use crate::server::concurrent_tests::Presence;
+use crate::server::context::{ServerContext, canonical};
 use crate::server::limits::Watch;
 use crate::server::log::{Log, Served};
 use crate::server::metrics::Refusal;
@@ -58,8 +58,6 @@ pub(super) struct FlowRun<'a> {
     watch: Watch,
     /// Its place among the tests that run; none: the address may be forged.
     known: Option<(Presence, StatusLine)>,
-    /// Answers to its end.
-    answers: u32,
 }
 
 impl<'a> FlowRun<'a> {
@@ -84,20 +82,8 @@ impl<'a> FlowRun<'a> {
         let mut is_wanted = || !place.is_taken();
         let trial = Trial::prepare(spec.clone(), vec![opened], setting, &mut is_wanted).ok()?;
         let watch = Watch::new(&server.options.limits);
-        let (known, answers) = (None, 0);
-        Some(Self {
-            shared,
-            began,
-            socket,
-            place,
-            server,
-            peer,
-            spec,
-            trial,
-            watch,
-            known,
-            answers,
-        })
+        let known = None;
+        Some(Self { shared, began, socket, place, server, peer, spec, trial, watch, known })
     }
 
     /// Lets others know of it.
@@ -119,7 +105,9 @@ impl<'a> FlowRun<'a> {
         let ending = self.receive();
         self.trial.end_sending(&*clock);
         let report = self.report();
-        self.answer(&report);
+        let end = self.shared.end().map_or(0, <[u8]>::len);
+        let mut answers = Answers::new(self.counters().bytes.max(end as u64));
+        answers.answer(&self.shared, &report, &self.socket);
         if self.known.is_none() && self.place.is_taken() {
             // A flood of such lines would hide the others in the log.
             return;
@@ -129,7 +117,7 @@ impl<'a> FlowRun<'a> {
         let counters = self.counters();
         let all = Sent { id: 1, bytes: counters.bytes, datagrams: counters.unique };
         self.trial.finish(Some(&[all]), &*clock);
-        let Self { socket, place, server, peer, spec, trial, shared: flow, answers, .. } = self;
+        let Self { socket, place, server, peer, spec, trial, shared: flow, .. } = self;
         let moved = trial.moved_each_way();
         let told = flow.end().map(|_| of_client(&report, counters));
         let told: Vec<_> = told.into_iter().collect();
@@ -212,7 +200,7 @@ impl<'a> FlowRun<'a> {
     fn report(&self) -> ServerReport {
         let counters = self.counters();
         let last = match self.shared.end().map(|end| self.shared.start().read(end)) {
-            Some(FlowDatagram::End { last }) => last,
+            Some(FlowDatagram::End { last, .. }) => last,
             _ => 0,
         };
         // A client that claims more than could have come so soon is not believed.
@@ -228,14 +216,6 @@ impl<'a> FlowRun<'a> {
             transit: self.shared.transit(),
         }
     }
-
-    /// Answers the end of the flow.
-    fn answer(&mut self, report: &ServerReport) {
-        if let Some(end) = self.shared.end() {
-            self.answers += 1;
-            say(&self.socket, &self.shared.start().answer(report, end));
-        }
-    }
 }
 
 /// A flow that is over.
@@ -243,7 +223,36 @@ struct EndedFlow {
     flow: Arc<Iperf2Flow>,
     report: ServerReport,
     socket: Arc<UdpSocket>,
-    answers: u32,
+    answers: Answers,
+}
+
+/// What an address, which may be forged, was sent of what it may be sent: no more bytes than came.
+struct Answers {
+    left: u64,
+    count: u32,
+}
+
+impl Answers {
+    /// None, to who has sent so many bytes.
+    const fn new(came: u64) -> Self {
+        Self { left: came, count: 0 }
+    }
+
+    /// Answers the end of a flow, unless it goes to a multicast group, of which each member would
+    /// answer.
+    fn answer(&mut self, flow: &Iperf2Flow, report: &ServerReport, socket: &UdpSocket) {
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let is_group = socket.local_addr().is_ok_and(|local| local.ip().is_multicast());
+        if flow.end().is_none() || is_group || self.count >= MOST_ANSWERS {
+            return;
+        }
+        if let Some(answer) = flow.start().answer(report, most) {
+            self.count += 1;
+            self.left = self.left.saturating_sub(answer.len() as u64);
+            // One that is lost is asked for again.
+            _ = socket.send(&answer);
+        }
+    }
 }
 
 impl EndedFlow {
@@ -252,7 +261,7 @@ impl EndedFlow {
         let clock = &*server.clock;
         let until = clock.now().after(LINGER);
         let mut room = vec![0; MOST_REPEATED];
-        while self.flow.end().is_some() && self.answers < MOST_ANSWERS && !place.is_taken() {
+        while self.flow.end().is_some() && self.answers.count < MOST_ANSWERS && !place.is_taken() {
             let left = until.since(clock.now());
             let has_waited =
                 wait(&mut [PollFd::readable(self.socket.as_fd())], Some(left.min(LOOK)));
@@ -263,19 +272,11 @@ impl EndedFlow {
                 continue;
             };
             let datagram = &room[..length.min(MOST_REPEATED)];
+            self.answers.left += datagram.len() as u64;
             if matches!(self.flow.start().read(datagram), FlowDatagram::End { .. }) {
-                self.answers += 1;
-                say(&self.socket, &self.flow.start().answer(&self.report, datagram));
+                self.answers.answer(&self.flow, &self.report, &self.socket);
             }
         }
-    }
-}
-
-/// Answers, unless the flow goes to a multicast group, of which each member would answer.
-fn say(socket: &UdpSocket, answer: &[u8]) {
-    if !socket.local_addr().is_ok_and(|local| local.ip().is_multicast()) {
-        // One that is lost is asked for again.
-        _ = socket.send(answer);
     }
 }
 

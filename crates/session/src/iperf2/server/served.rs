@@ -3,7 +3,7 @@
 use measurement::outcome::Ending;
 use portable_atomic::Ordering::Relaxed;
 
-use crate::iperf3::server::ServerContext;
+use crate::server::context::ServerContext;
 use crate::server::log::{Log, Served};
 
 /// Counts and reports a test that is over.

@@ -7,20 +7,22 @@ use std::time::Duration;
 
 use linux::poll::{PollFd, wait};
 use measurement::outcome::{DirectionOutcome, Ending, Throughput};
+use measurement::plan::PlanDraft;
 use measurement::{BitRate, Direction, Peer, TestPlan, Timestamp};
 use portable_atomic::Ordering::Relaxed;
-use protocol::iperf2::{Asks, Back, BackWay, Opening, Settings};
+use protocol::iperf2::{Asks, Back, BackWay, Opening, Settings, WriteMarks};
 
 use super::{SOFTWARE, asked, connections, failed, served};
-use crate::iperf3::server::{ArrivalSocket, ServerContext, Ticket};
 use crate::measured::Side;
 use crate::server::concurrent_tests::Presence;
+use crate::server::context::ServerContext;
 use crate::server::limits::{self, Excess, Limits, RateLimit};
 use crate::server::log::{Log, Served};
 use crate::server::metrics::Refusal;
 use crate::server::minded::{Failure, MindedTrial};
 use crate::server::pace::Pace;
 use crate::server::rates::Grant;
+use crate::server::registry::{ArrivalSocket, Ticket};
 use crate::server::status::StatusLine;
 use crate::server::sums::Sums;
 use crate::setting::{Amounts, FallbackPolicy, Setting};
@@ -99,7 +101,7 @@ impl Test {
     /// Runs the test to its end, and reports it.
     pub(crate) fn serve(mut self, server: &ServerContext, log: &dyn Log) {
         server.metrics.running.fetch_add(1, Relaxed);
-        let ending = self.run(server).err().unwrap_or(Ending::Completed);
+        let ending = self.run(server, log).err().unwrap_or(Ending::Completed);
         if let Some(why) = self.refusal {
             server.metrics.refuse(why);
         }
@@ -129,9 +131,13 @@ impl Test {
 
     /// # Errors
     /// How it ended, unless as it was to end.
-    fn run(&mut self, server: &ServerContext) -> Result<(), Ending> {
+    fn run(&mut self, server: &ServerContext, log: &dyn Log) -> Result<(), Ending> {
         let sockets = self.gather(server)?;
         self.ticket.close();
+        let mut draft = PlanDraft::clone(&self.plan);
+        draft.streams = u32::try_from(sockets.len()).unwrap_or(draft.streams);
+        self.plan = draft.check().map_err(|error| failed(&error.to_string()))?;
+        log.began(&self.peer, &self.plan);
         let first = Opening::LENGTH as u64;
         match self.settings.asks {
             Asks::Back(back) => {
@@ -261,26 +267,30 @@ impl Test {
         if sums.answered.is_some() {
             sums.directions = exchanged((sums.received, sums.sent), span);
         }
+        // What the client has not acknowledged yet is on its way to it.
+        sums.directions.iter_mut().for_each(|direction| direction.acknowledged = None);
         self.sums.add(sums);
         if ending == Ending::Completed { Ok(()) } else { Err(ending) }
     }
 
     /// Under which circumstances this end runs it.
     fn setting(&self, server: &ServerContext) -> Setting {
-        let bounce = match self.settings.asks {
-            Asks::Answers(bounce) => Some(bounce),
-            Asks::Nothing | Asks::Back(_) | Asks::Refused => None,
+        let (bounce, is_timed) = match self.settings.asks {
+            Asks::Answers(bounce) => (Some(bounce), false),
+            Asks::Back(back) => (None, back.is_timed),
+            Asks::Nothing | Asks::Refused => (None, false),
         };
+        let connections = (self.settings.connections, self.peer.local_address.port());
         Setting {
             side: Side::Server,
             pinned: server.options.cpus.clone(),
             rtt: Duration::ZERO,
-            amounts: Amounts::Any,
+            amounts: Amounts::OfEach,
             fallback: FallbackPolicy::Substitute,
             watched: false,
             file: None,
             calls: None,
-            marks: None,
+            marks: is_timed.then(|| WriteMarks::new(connections, linux::clock::realtime())),
             message: None,
             bounce,
             flow: None,

@@ -12,21 +12,20 @@ use linux::event::StopSignals;
 use measurement::Timestamp;
 use portable_atomic::Ordering::Relaxed;
 
-use super::admit_iperf2::Gathering;
-use super::context::ServerContext;
 use super::extra_ports::{ExtraPorts, Left};
 use super::pending_connection::PendingConnection;
 use super::pending_table::PendingTable;
-use super::registry::Registry;
 use super::udp_handshake::UdpHandshake;
 use crate::clock::Clock;
 use crate::error::SessionError;
-use crate::iperf2::server::Flows;
+use crate::iperf2::server::{Flows, Gathering};
 use crate::server::capacity::Capacity;
+use crate::server::context::ServerContext;
 use crate::server::log::Log;
 use crate::server::metrics::{Refusal, ServerMetrics};
 use crate::server::options::{OneOff, ServerOptions};
 use crate::server::rates::RateShares;
+use crate::server::registry::Registry;
 use crate::server::shortage::is_shortage;
 use crate::server::start_rate_limit::StartRateLimit;
 use crate::server::status::StatusBoard;
@@ -100,7 +99,7 @@ impl Acceptor {
             clock,
         };
         let admitted = (options.access.clone(), options.key.is_some());
-        let flows = Flows::new(&context, admitted, Arc::clone(&log));
+        let flows = Flows::new(&context, admitted, capacity.flows, Arc::clone(&log));
         Ok(Self {
             udp_handshake: UdpHandshake::new(udp, &context, flows),
             tcp,

@@ -13,19 +13,20 @@ use protocol::keyed::{self, Seal};
 use protocol::tuning::{SharedKey, is_greeting};
 
 use super::acceptor::Acceptor;
-use super::context::canonical;
 use super::conversation::{self, Client};
-use super::pending_connection::{Named, PendingConnection, Progress, send_away};
+use super::pending_connection::{Named, PendingConnection, Progress};
 use super::pending_table;
 use super::request_cost;
-use super::test_id::TestId;
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::server::client_prefix::ClientPrefix;
+use crate::server::context::canonical;
 use crate::server::log::Served;
 use crate::server::metrics::Refusal;
+use crate::server::registry::send_away;
 use crate::server::shortage;
 use crate::server::test_class::TestClass;
+use crate::server::test_id::TestId;
 
 impl Acceptor {
     /// Takes a pending connection as far as it goes; gives it back if more must come. It is watched

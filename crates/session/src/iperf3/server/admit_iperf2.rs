@@ -8,22 +8,14 @@ use protocol::iperf2::{Asks, Back, BackWay, Opening, Settings};
 use protocol::iperf3::Cookie;
 
 use super::acceptor::Acceptor;
-use super::context::canonical;
-use super::registry::{Numbering, Ticket};
-use super::test_id::TestId;
-use crate::iperf2::server::{self as iperf2, Client, Test};
+use crate::iperf2::server::{self as iperf2, Client, Gathering, Test};
 use crate::server::client_prefix::ClientPrefix;
+use crate::server::context::canonical;
 use crate::server::cost::{Cost, Need};
 use crate::server::limits;
 use crate::server::metrics::Refusal;
+use crate::server::registry::{Numbering, Ticket};
 use crate::server::test_class::TestClass;
-
-/// A test whose further connections may come.
-pub(super) struct Gathering {
-    client: IpAddr,
-    settings: Settings,
-    test: TestId,
-}
 
 impl Acceptor {
     /// Takes a connection of an iperf2 client into its test, which runs on a thread of its own. iperf2

@@ -17,20 +17,20 @@ use measurement::{Peer, TestPlan};
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{ErrorCode, Parameters, ProtocolError, Server, ServerEvent, ServerPhase};
 
-use super::context::{ServerContext, canonical};
-use super::registry::Ticket;
 use super::request_cost::error_code;
 use crate::control::Control;
 use crate::host_sampler::Interest;
 use crate::measured::Side;
 use crate::observer::{Introduction, Observer};
 use crate::preflight::has_few_files;
+use crate::server::context::{ServerContext, canonical};
 use crate::server::evidence::Evidence;
 use crate::server::limits::{Excess, Limits};
 use crate::server::log::Log;
 use crate::server::metrics::Refusal;
 use crate::server::options::SessionOptions;
 use crate::server::rates::Grant;
+use crate::server::registry::Ticket;
 use crate::server::status::StatusLine;
 use crate::setting::{Amounts, FallbackPolicy, Setting};
 

@@ -5,13 +5,13 @@
 //! say.
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use measurement::Timestamp;
 
 use super::pending_connection::PendingConnection;
-use super::test_id::TestId;
+use crate::server::extra_port::ExtraPort;
 use crate::server::shortage::is_shortage;
+use crate::server::test_id::TestId;
 
 /// All extra ports of a server.
 #[derive(Default)]
@@ -26,14 +26,6 @@ pub(super) enum Left {
     NoRoom,
 }
 
-/// One extra port.
-pub(super) struct ExtraPort {
-    listener: TcpListener,
-    port: u16,
-    test: TestId,
-    client: IpAddr,
-}
-
 impl ExtraPorts {
     pub(super) fn add(&mut self, extra_port: ExtraPort) {
         self.0.push(extra_port);
@@ -41,74 +33,39 @@ impl ExtraPorts {
 
     /// Shuts the extra ports of tests that have ended.
     pub(super) fn close_those_of_ended(&mut self, is_there: impl Fn(&TestId) -> bool) {
-        self.0.retain(|extra_port| is_there(&extra_port.test));
+        self.0.retain(|extra_port| is_there(&extra_port.test()));
     }
 
     /// Takes the connections that came, but no more than a flood's worth at a time; and whether
     /// more wait.
     pub(super) fn accept(&self, now: Timestamp) -> (Vec<PendingConnection>, Left) {
         let mut came = Vec::new();
-        let left = self.0.iter().map(|extra_port| extra_port.accept(&mut came, now)).max();
+        let left = self.0.iter().map(|extra_port| accept(extra_port, &mut came, now)).max();
         (came, left.unwrap_or(Left::Nobody))
     }
 }
 
-impl ExtraPort {
-    /// Opens up to `count` extra ports beside the server's `own` address, on its interface
-    /// `device`, for a `test` of a `client`.
-    pub(super) fn open(
-        count: usize,
-        place: (SocketAddr, Option<&str>),
-        (test, client): (TestId, IpAddr),
-    ) -> Vec<Self> {
-        let client = client.to_canonical();
-        // What the system does not give is done without.
-        let listeners = (0..count).map_while(|_| {
-            let (listener, port) = listen(place)?;
-            Some(Self { listener, port, test, client })
-        });
-        listeners.collect()
-    }
-
-    pub(super) const fn port(&self) -> u16 {
-        self.port
-    }
-
-    pub(super) const fn listener(&self) -> &TcpListener {
-        &self.listener
-    }
-
-    fn accept(&self, came: &mut Vec<PendingConnection>, now: Timestamp) -> Left {
-        for _ in 0..MOST_AT_ONCE {
-            match linux::tcp::accept(&self.listener) {
-                Ok((socket, from)) if from.ip().to_canonical() == self.client => {
-                    came.push(PendingConnection::new(socket, from, now).through(self.test));
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Left::Nobody,
-                Err(error) if is_shortage(&error) => return Left::NoRoom,
-                // A stranger is not heard, and one connection that is gone is gone.
-                Ok(_) | Err(_) => {}
+/// Takes the connections that came to one of them.
+fn accept(port: &ExtraPort, came: &mut Vec<PendingConnection>, now: Timestamp) -> Left {
+    for _ in 0..MOST_AT_ONCE {
+        match linux::tcp::accept(port.listener()) {
+            Ok((socket, from)) if from.ip().to_canonical() == port.client() => {
+                came.push(PendingConnection::new(socket, from, now).through(port.test()));
             }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Left::Nobody,
+            Err(error) if is_shortage(&error) => return Left::NoRoom,
+            // A stranger is not heard, and one connection that is gone is gone.
+            Ok(_) | Err(_) => {}
         }
-        Left::Others
     }
-}
-
-/// A port that the kernel chooses, beside the server's `own` address and on its interface
-/// `device`; none: the system gives none.
-pub(super) fn listen((own, device): (SocketAddr, Option<&str>)) -> Option<(TcpListener, u16)> {
-    let any_port = SocketAddr::new(own.ip(), 0);
-    let dual = own.is_ipv6() && own.ip().is_unspecified();
-    let listener = linux::tcp::listen_on(device, any_port, dual).ok()?;
-    let port = listener.local_addr().ok()?.port();
-    Some((listener, port))
+    Left::Others
 }
 
 const MOST_AT_ONCE: usize = 64;
 
 #[cfg(test)]
 mod tests {
-    use std::net::{Ipv4Addr, TcpStream};
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 
     use protocol::iperf3::Cookie;
 

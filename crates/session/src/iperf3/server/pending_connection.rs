@@ -16,9 +16,9 @@ use protocol::iperf3::{
 use protocol::keyed::{KeyedHost, Seal};
 use protocol::tuning::SharedKey;
 
-use super::test_id::TestId;
 use crate::clock::Clock;
 use crate::control::Control;
+use crate::server::test_id::TestId;
 
 /// Collects the cookie (clause 3.1) and then the parameters, and never waits.
 pub(super) struct PendingConnection {
@@ -298,13 +298,6 @@ fn say_that_it_is_no_cookie(mut socket: &TcpStream) {
     let words = [&[State::ServerError.byte()], &code[..], &[0; 4]].concat();
     // As below.
     _ = socket.write(&words);
-}
-
-/// Tells a client that the server is busy (clause 2.5), or a stream that its cookie is
-/// wrong (clause 3.5).
-pub(super) fn send_away(socket: &TcpStream) {
-    // One byte fits an empty buffer; a client that is gone needs no answer.
-    _ = { socket }.write(&[State::AccessDenied.byte()]);
 }
 
 /// For the proof of the key and the cookie.

@@ -14,11 +14,11 @@ use linux::udp::Origin;
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::Hello;
 
-use super::context::ServerContext;
-use super::registry::{Owner, Registry};
 use crate::iperf2::server::Flows;
+use crate::server::context::ServerContext;
 use crate::server::metrics::ServerMetrics;
 use crate::server::peer_table::PeerState;
+use crate::server::registry::{Owner, Registry};
 use crate::socket_options::prepare_udp;
 
 /// The UDP side of the acceptor.

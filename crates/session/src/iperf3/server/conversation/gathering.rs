@@ -7,7 +7,7 @@ use linux::epoll::{Epoll, Events, Interest};
 use measurement::Timestamp;
 use protocol::iperf3::{Announcement, Parameters, Server};
 
-use super::super::registry::Numbering;
+use crate::server::registry::Numbering;
 use crate::server::setup_deadline::{Conditions, SetupDeadline};
 use crate::sockets::{Opened, StreamSocket};
 

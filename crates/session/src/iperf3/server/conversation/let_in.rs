@@ -8,8 +8,8 @@ use protocol::iperf3::HelloToken;
 
 use super::setup::StreamSetup;
 use super::{Conversation, Stage};
-use crate::iperf3::server::extra_ports::{self, ExtraPort};
 use crate::iperf3::server::request_cost;
+use crate::server::extra_port::{self, ExtraPort};
 use crate::setting::Calls;
 
 impl Conversation<'_> {
@@ -74,7 +74,7 @@ impl Conversation<'_> {
         let exchange = self.parameters.plan.exchange;
         if exchange.is_some_and(|exchange| exchange.way == Way::Connection) {
             // Without one, the client says what is missing.
-            let Some((listener, port)) = extra_ports::listen(place) else { return Vec::new() };
+            let Some((listener, port)) = extra_port::listen(place) else { return Vec::new() };
             self.setting.calls = Some(Calls::At(Arc::new(listener)));
             return vec![port];
         }

@@ -12,10 +12,10 @@ use protocol::iperf3::{Cookie, HelloToken, QueuePlace};
 
 use super::number_set::NumberSet;
 use super::{Arrival, Kind, Numbering, Opening, Registry, Verdict};
-use crate::iperf3::server::test_id::TestId;
 use crate::server::cost::Cost;
 use crate::server::metrics::Refusal;
 use crate::server::stay::Stay;
+use crate::server::test_id::TestId;
 
 /// One test's place in the registry, given up when dropped.
 pub(crate) struct Ticket {

@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use super::concurrent_tests::ConcurrentTests;
+use super::metrics::ServerMetrics;
+use super::options::SessionOptions;
+use super::rates::RateShares;
 use super::registry::Registry;
+use super::status::StatusBoard;
+use super::stay::Yielding;
 use crate::clock::Clock;
-use crate::server::concurrent_tests::ConcurrentTests;
-use crate::server::metrics::ServerMetrics;
-use crate::server::options::SessionOptions;
-use crate::server::rates::RateShares;
-use crate::server::status::StatusBoard;
-use crate::server::stay::Yielding;
 
 /// What all tests of a server have in common.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! Which tests there are, and how what arrives finds its test.
 
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
@@ -9,22 +9,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use linux::event::EventFd;
 use measurement::{StreamOptions, Timestamp};
-use protocol::iperf3::{Cookie, Hello, HelloToken, Server};
+use protocol::iperf3::{Cookie, Hello, HelloToken, Server, State};
 
-use super::extra_ports::ExtraPort;
-use super::pending_connection::send_away;
+use super::admission::{Admission, Displaced, Newcomer, Order};
+use super::client_prefix::ClientOrigin;
+use super::cost::{Cost, Need};
+use super::extra_port::ExtraPort;
+use super::handshake_lock::HandshakeLocks;
+use super::limits::Excess;
+use super::metrics::Refusal;
+use super::peer_table::{PeerState, PeerTable};
+use super::stay::{Displacement, Yielding};
+use super::test_class::TestClass;
 use super::test_id::TestId;
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::server::admission::{Admission, Displaced, Newcomer, Order};
-use crate::server::client_prefix::ClientOrigin;
-use crate::server::cost::{Cost, Need};
-use crate::server::handshake_lock::HandshakeLocks;
-use crate::server::limits::Excess;
-use crate::server::metrics::Refusal;
-use crate::server::peer_table::{PeerState, PeerTable};
-use crate::server::stay::{Displacement, Yielding};
-use crate::server::test_class::TestClass;
 
 mod number_set;
 mod ticket;
@@ -33,7 +32,7 @@ use number_set::NumberSet;
 pub(crate) use ticket::Ticket;
 
 /// A client whose test has ended, and its connection.
-pub(super) type Parting = (Box<Control<Server>>, SocketAddr);
+pub(crate) type Parting = (Box<Control<Server>>, SocketAddr);
 
 /// A stream that arrived for a test.
 pub(crate) struct Arrival {
@@ -130,7 +129,7 @@ pub(crate) enum Numbering {
 }
 
 /// A hello's test.
-pub(super) enum Owner {
+pub(crate) enum Owner {
     /// The test expects this stream.
     Expected { test: Cookie, options: StreamOptions, index: Option<u32> },
     /// The test has this stream already.
@@ -140,7 +139,7 @@ pub(super) enum Owner {
 }
 
 impl Registry {
-    pub(super) fn new(order: Order, most: Cost, clock: Arc<dyn Clock>) -> io::Result<Self> {
+    pub(crate) fn new(order: Order, most: Cost, clock: Arc<dyn Clock>) -> io::Result<Self> {
         let tests = Tests {
             next: 0,
             entries: HashMap::new(),
@@ -163,28 +162,28 @@ impl Registry {
     }
 
     /// Becomes readable when a test has ended.
-    pub(super) const fn changed(&self) -> &EventFd {
+    pub(crate) const fn changed(&self) -> &EventFd {
         &self.changed
     }
 
     /// How many tests have begun and ended.
-    pub(super) fn served(&self) -> usize {
+    pub(crate) fn served(&self) -> usize {
         self.served.load(SeqCst)
     }
 
     /// How many clients have asked for a test that they might have had.
-    pub(super) fn tried(&self) -> usize {
+    pub(crate) fn tried(&self) -> usize {
         self.tried.load(SeqCst)
     }
 
     /// A client has asked for a test, which is over or was refused.
-    pub(super) fn note_try(&self) {
+    pub(crate) fn note_try(&self) {
         self.tried.fetch_add(1, SeqCst);
         self.changed.notify();
     }
 
     /// How many streams of iperf2 clients have ended.
-    pub(super) fn streams(&self) -> usize {
+    pub(crate) fn streams(&self) -> usize {
         self.streams.load(SeqCst)
     }
 
@@ -195,22 +194,22 @@ impl Registry {
     }
 
     /// How many tests there are.
-    pub(super) fn tests(&self) -> usize {
+    pub(crate) fn tests(&self) -> usize {
         self.lock().entries.len()
     }
 
     /// Why a client at this address could not test now, whatever it asked for.
-    pub(super) fn objection(&self, client: IpAddr) -> Option<Refusal> {
+    pub(crate) fn objection(&self, client: IpAddr) -> Option<Refusal> {
         self.lock().admission.objection(ClientOrigin::of(client), self.clock.now())
     }
 
     /// What one client may have, all its tests together.
-    pub(super) fn part(&self) -> Cost {
+    pub(crate) fn part(&self) -> Cost {
         self.lock().admission.part()
     }
 
     /// Takes a new test in.
-    pub(super) fn enter(
+    pub(crate) fn enter(
         self: &Arc<Self>,
         cookie: Cookie,
         client: IpAddr,
@@ -255,18 +254,18 @@ impl Registry {
     }
 
     /// Whether a test has that cookie.
-    pub(super) fn knows(&self, cookie: &Cookie) -> bool {
+    pub(crate) fn knows(&self, cookie: &Cookie) -> bool {
         self.lock().entries.contains_key(cookie)
     }
 
     /// Whether that test is there, and not only one with its cookie.
-    pub(super) fn has(&self, test: &TestId) -> bool {
+    pub(crate) fn has(&self, test: &TestId) -> bool {
         let tests = self.lock();
         tests.entries.get(&test.cookie).is_some_and(|entry| entry.number == test.number)
     }
 
     /// Whether streams of the test with that cookie send their numbers.
-    pub(super) fn numbers(&self, cookie: &Cookie) -> bool {
+    pub(crate) fn numbers(&self, cookie: &Cookie) -> bool {
         let tests = self.lock();
         let opening = tests.entries.get(cookie).and_then(|entry| entry.opening.as_ref());
         opening.is_some_and(|opening| opening.numbers.is_some())
@@ -275,7 +274,7 @@ impl Registry {
     /// Hands a connection to the test whose cookie it bears, as the stream with the number
     /// `index` if it sent one; gives it back if there is no such test. One that its test
     /// does not wait for is sent away.
-    pub(super) fn hand_over(
+    pub(crate) fn hand_over(
         &self,
         cookie: &Cookie,
         index: Option<u32>,
@@ -293,7 +292,7 @@ impl Registry {
     }
 
     /// Whether that test waits for connections.
-    pub(super) fn awaits(&self, test: &TestId) -> bool {
+    pub(crate) fn awaits(&self, test: &TestId) -> bool {
         self.lock().awaits(test)
     }
 
@@ -301,7 +300,7 @@ impl Registry {
     ///
     /// # Errors
     /// It does not: the connection.
-    pub(super) fn offer(&self, test: &TestId, socket: TcpStream) -> Result<(), TcpStream> {
+    pub(crate) fn offer(&self, test: &TestId, socket: TcpStream) -> Result<(), TcpStream> {
         let mut tests = self.lock();
         if !tests.awaits(test) {
             return Err(socket);
@@ -316,12 +315,12 @@ impl Registry {
     }
 
     /// What the source of a datagram that is no hello is to this server.
-    pub(super) fn peer_state(&self, source: SocketAddr) -> PeerState {
+    pub(crate) fn peer_state(&self, source: SocketAddr) -> PeerState {
         self.lock().peers.who(source, self.clock.now())
     }
 
     /// Whose hello it is that came from `source`.
-    pub(super) fn owner(&self, source: SocketAddr, hello: Hello) -> Owner {
+    pub(crate) fn owner(&self, source: SocketAddr, hello: Hello) -> Owner {
         let tests = self.lock();
         if tests.peers.who(source, self.clock.now()) == PeerState::Current {
             return Owner::Known;
@@ -349,7 +348,7 @@ impl Registry {
     }
 
     /// Hands a UDP stream to the test that waits for it.
-    pub(super) fn deliver_udp(
+    pub(crate) fn deliver_udp(
         &self,
         test: &Cookie,
         index: Option<u32>,
@@ -366,7 +365,7 @@ impl Registry {
     }
 
     /// Ends tests that do nothing while others wait for their place.
-    pub(super) fn relieve(&self) {
+    pub(crate) fn relieve(&self) {
         let mut tests = self.lock();
         if tests.admission.waiting().next().is_some() {
             let displaced = tests.admission.relieve(self.clock.now());
@@ -375,23 +374,23 @@ impl Registry {
     }
 
     /// Whether tests wait for a place.
-    pub(super) fn is_queued_for(&self) -> bool {
+    pub(crate) fn is_queued_for(&self) -> bool {
         self.lock().admission.waiting().next().is_some()
     }
 
     /// Leaves a client whose test has ended to the acceptor.
-    pub(super) fn part_with(&self, parting: Parting) {
+    pub(crate) fn part_with(&self, parting: Parting) {
         self.partings.lock().unwrap_or_else(PoisonError::into_inner).push(parting);
         self.changed.notify();
     }
 
     /// Those clients.
-    pub(super) fn partings(&self) -> Vec<Parting> {
+    pub(crate) fn partings(&self) -> Vec<Parting> {
         std::mem::take(&mut *self.partings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Leaves extra ports of a test to the acceptor.
-    pub(super) fn open_extra_ports(&self, extra_ports: Vec<ExtraPort>) {
+    pub(crate) fn open_extra_ports(&self, extra_ports: Vec<ExtraPort>) {
         if !extra_ports.is_empty() {
             self.extra_ports.lock().unwrap_or_else(PoisonError::into_inner).extend(extra_ports);
             self.changed.notify();
@@ -399,18 +398,18 @@ impl Registry {
     }
 
     /// Those ports.
-    pub(super) fn new_extra_ports(&self) -> Vec<ExtraPort> {
+    pub(crate) fn new_extra_ports(&self) -> Vec<ExtraPort> {
         std::mem::take(&mut *self.extra_ports.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Tells the tests that have not begun to end.
-    pub(super) fn let_end(&self) {
+    pub(crate) fn let_end(&self) {
         self.leaving.store(true, SeqCst);
         self.wake_all();
     }
 
     /// Tells all tests to end.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stopping.store(true, SeqCst);
         self.wake_all();
     }
@@ -528,6 +527,12 @@ impl TestEntry {
         _ = self.arrivals.send(arrival);
         self.wake.notify();
     }
+}
+
+/// Closes a connection whose client hears that it is denied, as by an iperf3.
+pub(crate) fn send_away(socket: &TcpStream) {
+    // One byte fits an empty buffer; a client that is gone needs no answer.
+    _ = { socket }.write(&[State::AccessDenied.byte()]);
 }
 
 #[cfg(test)]
