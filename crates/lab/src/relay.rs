@@ -124,7 +124,7 @@ impl Carrier {
     fn run(mut self) -> io::Result<[RelayCounters; 2]> {
         // A busy machine would delay and drop frames that the path between two hosts does not. Without
         // the right to it the relay is as fast as others let it be.
-        _ = linux::host::run_before_others();
+        _ = linux::host::run_before_others(linux::host::Rank::Path);
         let mut buffer = vec![0; MAX_FRAME_BYTES];
         while !self.is_over.load(Ordering::Relaxed) {
             let taken = self.take(&mut buffer)?;

@@ -81,13 +81,22 @@ pub fn pin_thread(cpu: usize) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Lets the calling thread run before all threads without a real-time policy: `SCHED_RR` with the lowest
-/// priority (sched_setscheduler(2)).
+/// Rank of a thread among those with a real-time policy (sched(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// A host at the end of a path.
+    Host = 1,
+    /// The path, which no host may hold up.
+    Path = 2,
+}
+
+/// Lets the calling thread run before all threads without a real-time policy, and those of a lower rank:
+/// `SCHED_RR` (sched_setscheduler(2)).
 ///
 /// # Errors
 /// `EPERM` without `CAP_SYS_NICE`, or where the control group has no real-time budget.
-pub fn run_before_others() -> io::Result<()> {
-    let parameter = 1_i32;
+pub fn run_before_others(rank: Rank) -> io::Result<()> {
+    let parameter = rank as i32;
     // The wrapper of musl refuses: POSIX means processes, the kernel threads.
     // SAFETY: 0 is the calling thread; the structure that the kernel reads is one int, the priority.
     let done = unsafe {

@@ -35,7 +35,7 @@ pub fn ignore_file_size_signal() {
 /// ([`run_before_others`](crate::host::run_before_others)), if this process may.
 pub fn give_priority(command: &mut Command) {
     let rise = || {
-        _ = crate::host::run_before_others();
+        _ = crate::host::run_before_others(crate::host::Rank::Host);
         Ok(())
     };
     // SAFETY: between fork and exec it makes one system call, and takes no lock or memory.

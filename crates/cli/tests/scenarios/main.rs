@@ -45,6 +45,7 @@ mod shortages;
 mod siege;
 mod support;
 mod sweep;
+mod threats;
 mod tune;
 mod tune_other;
 mod undo;
