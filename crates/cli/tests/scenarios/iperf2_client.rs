@@ -1,6 +1,8 @@
 //! `linerate iperf` with the installed iperf and with servers of linerate, over loopback.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::time::Duration;
@@ -294,4 +296,21 @@ fn a_multicast_group_is_sent_to_and_received() {
         assert_eq!(finished.stdout.contains(&row), hears, "{row} {finished:?}");
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{finished:?}");
     }
+}
+
+#[test]
+fn connections_that_send_nothing_make_room_at_a_server() {
+    let port = free_port();
+    let server = linerate(&format!("iperf -s -B 127.0.0.1 -p {port}"));
+    let _server = Running::start_listening(server, port);
+    let silent: Vec<_> = (0..100)
+        .map(|_| {
+            let mut silent = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+            // As much as the cookie of an iperf3 client, digits as those of iperf2.
+            silent.write_all(&b"0123456789".repeat(4)).expect("it is sent");
+            silent
+        })
+        .collect();
+    eventually("a place", || iperf(port, "-n 100K").stdout.contains(" sec "));
+    drop(silent);
 }

@@ -10,12 +10,12 @@ use linux::event::StopSignals;
 use linux::seccomp::Work;
 use measurement::outcome::Ending;
 use measurement::plan::IPERF3_STREAMS;
-use measurement::{Peer, StreamRecord, TestPlan, Transport};
+use measurement::{BitRate, Peer, StreamRecord, TestPlan, Transport};
 use portable_atomic::{AtomicU64, Ordering::SeqCst};
 use report::iperf2::{Carried, Form, Text};
 use session::server::{
     AccessList, Limits, Log, OneOff, Order, Refusal, Served, ServerOptions, SessionOptions,
-    TotalRates,
+    TotalRates, Yielding,
 };
 use session::{Family, Server};
 
@@ -72,6 +72,7 @@ pub(super) fn options(
         order: Order {
             running: AT_ONCE,
             memory: linux::host::available_memory().map_or(MEMORY, |bytes| bytes / 2),
+            yielding: Some(Yielding { below: LEAST_RATE, after: None }),
             ..Order::ONE
         },
         access: AccessList::default(),
@@ -152,6 +153,8 @@ impl Log for Iperf2Log {
     }
 }
 
+/// What a test has to move to keep its place when another client needs one, as with `linerate serve`.
+const LEAST_RATE: BitRate = BitRate::from_bits_per_second(10_000);
 /// Tests at the same time.
 const AT_ONCE: usize = 64;
 /// Memory of all tests, if the kernel does not report how much is free.
