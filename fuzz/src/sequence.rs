@@ -7,7 +7,7 @@ use protocol::iperf3::{CounterWidth, Header};
 
 /// Plays the headers of an input's datagrams, as a receiver takes them.
 pub(crate) fn play(width: CounterWidth, headers: &[u8]) {
-    let mut tracker = <Sequence>::default();
+    let mut tracker = Sequence::default();
     let mut model = Model::default();
     for header in headers.chunks_exact(width.header_length()) {
         let header = Header::read(width, header).expect("as long as a header");

@@ -31,10 +31,16 @@ impl FlowCounts {
 }
 
 /// Counts a flow by the sequence numbers that arrive, from 0 on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct FlowCounter {
     counts: FlowCounts,
-    sequence: Sequence<WORDS>,
+    sequence: Sequence,
+}
+
+impl Default for FlowCounter {
+    fn default() -> Self {
+        Self { counts: FlowCounts::default(), sequence: Sequence::with_window(WINDOW) }
+    }
 }
 
 impl FlowCounter {
@@ -53,8 +59,8 @@ impl FlowCounter {
     }
 }
 
-/// Frames within which a duplicate is known as such: 1,024.
-const WORDS: usize = 16;
+/// Frames within which a duplicate is known as such.
+const WINDOW: usize = 1_024;
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! Classifies datagrams by their sequence numbers alone: new, reordered (RFC 4737), duplicate,
 //! late.
 
-/// The sequence numbers that a receiver has seen: the highest, and a window of the last 65,536, or of
-/// 64 for each of `WORDS`.
+/// The sequence numbers that a receiver has seen: the highest, and a window of the last ones, 65,536 by
+/// default.
 #[derive(Clone, Debug)]
-pub struct Sequence<const WORDS: usize = 1_024> {
+pub struct Sequence {
     highest: u64,
     seen: Box<[u64]>,
 }
@@ -26,14 +26,21 @@ pub enum Arrival {
     Absurd,
 }
 
-impl<const WORDS: usize> Default for Sequence<WORDS> {
+impl Default for Sequence {
     fn default() -> Self {
-        Self { highest: 0, seen: vec![0; WORDS].into_boxed_slice() }
+        Self::with_window(WINDOW)
     }
 }
 
-impl<const WORDS: usize> Sequence<WORDS> {
-    const WINDOW: u64 = WORDS as u64 * 64;
+impl Sequence {
+    /// No number was seen; the window has so many, rounded up to a multiple of 64.
+    pub fn with_window(numbers: usize) -> Self {
+        Self { highest: 0, seen: vec![0; numbers.div_ceil(64)].into_boxed_slice() }
+    }
+
+    const fn window(&self) -> u64 {
+        self.seen.len() as u64 * 64
+    }
 
     /// The highest sequence number received so far; 0: no datagram has arrived.
     pub const fn highest(&self) -> u64 {
@@ -59,7 +66,7 @@ impl<const WORDS: usize> Sequence<WORDS> {
             return Arrival::New;
         }
         // 0 is no number that a sender uses (clause 12.3 of the iperf3 protocol).
-        if number == 0 || self.highest - number >= Self::WINDOW {
+        if number == 0 || self.highest - number >= self.window() {
             return Arrival::Late;
         }
         if self.mark(number) { Arrival::Reordered } else { Arrival::Duplicate }
@@ -70,7 +77,7 @@ impl<const WORDS: usize> Sequence<WORDS> {
     pub fn advance_in_order(&mut self, count: u64) {
         let mut left = count;
         while left > 0 {
-            let (word, bit) = Self::place(self.highest + 1);
+            let (word, bit) = self.place(self.highest + 1);
             // As many as the word has room for.
             let marked = u64::from(64 - bit.trailing_zeros()).min(left);
             self.seen[word] |= (u64::MAX >> (64 - marked)) << bit.trailing_zeros();
@@ -81,11 +88,11 @@ impl<const WORDS: usize> Sequence<WORDS> {
 
     /// Moves the window so that `number` is its last, and clears the marks that left it.
     fn advance(&mut self, number: u64) {
-        if number - self.highest >= Self::WINDOW {
+        if number - self.highest >= self.window() {
             self.seen.fill(0);
         } else {
             for passed in self.highest + 1..=number {
-                let (word, bit) = Self::place(passed);
+                let (word, bit) = self.place(passed);
                 self.seen[word] &= !bit;
             }
         }
@@ -94,20 +101,21 @@ impl<const WORDS: usize> Sequence<WORDS> {
 
     /// Marks the number, and returns whether it was not marked before.
     fn mark(&mut self, number: u64) -> bool {
-        let (word, bit) = Self::place(number);
+        let (word, bit) = self.place(number);
         let fresh = self.seen[word] & bit == 0;
         self.seen[word] |= bit;
         fresh
     }
 
-    const fn place(number: u64) -> (usize, u64) {
-        let position = number % Self::WINDOW;
+    const fn place(&self, number: u64) -> (usize, u64) {
+        let position = number % self.window();
         ((position / 64) as usize, 1 << (position % 64))
     }
 }
 
 /// More than any link loses at once: 20 s at 200 million datagrams a second.
 const LONGEST_GAP: u64 = 1 << 32;
+const WINDOW: usize = 65_536;
 
 #[cfg(test)]
 mod tests {
@@ -115,7 +123,7 @@ mod tests {
     use super::*;
 
     fn arrivals(numbers: &[u64]) -> Vec<Arrival> {
-        let mut sequence = <Sequence>::default();
+        let mut sequence = Sequence::default();
         numbers.iter().map(|number| sequence.record(*number)).collect()
     }
 
@@ -136,8 +144,8 @@ mod tests {
 
     #[test]
     fn numbers_in_order_are_marked_as_one_by_one() {
-        let mut together = <Sequence>::default();
-        let mut apart = <Sequence>::default();
+        let mut together = Sequence::default();
+        let mut apart = Sequence::default();
         for count in [1, 0, 62, 1, 64, 3, 200, 65_535, 65_536, 70_000, u64::from(u16::MAX)] {
             together.advance_in_order(count);
             (0..count).for_each(|_| assert_eq!(apart.record(apart.highest() + 1), New));
@@ -146,19 +154,19 @@ mod tests {
             let beyond = together.highest + 77;
             assert_eq!((together.record(beyond), apart.record(beyond)), (New, New));
         }
-        let mut last = Sequence { highest: u64::MAX - 3, ..<Sequence>::default() };
+        let mut last = Sequence { highest: u64::MAX - 3, ..Sequence::default() };
         last.advance_in_order(3);
         assert_eq!((last.highest, last.record(u64::MAX)), (u64::MAX, Duplicate));
     }
 
     #[test]
     fn a_narrow_counter_is_followed_beyond_its_wrap() {
-        let mut sequence = <Sequence>::default();
+        let mut sequence = Sequence::default();
         for number in [1, 1 << 31, u64::from(u32::MAX)] {
             sequence.record(number);
         }
         assert_eq!(sequence.widen(2), (1 << 32) + 2);
         assert_eq!(sequence.widen(u32::MAX - 5), u64::from(u32::MAX) - 5);
-        assert_eq!(<Sequence>::default().widen(3), 3);
+        assert_eq!(Sequence::default().widen(3), 3);
     }
 }

@@ -8,7 +8,6 @@ mod flow;
 mod flows;
 mod gathering;
 mod places;
-mod served;
 mod test;
 
 pub(crate) use asked::{plan, receiving};

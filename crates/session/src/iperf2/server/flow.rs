@@ -19,7 +19,7 @@ use protocol::iperf2::{FlowDatagram, FlowStart, ServerReport};
 use protocol::iperf3::CounterWidth;
 
 use super::places::FlowPlace;
-use super::{SOFTWARE, failed, served};
+use super::{SOFTWARE, failed};
 use crate::measured::Side;
 use crate::server::concurrent_tests::Presence;
 use crate::server::context::{ServerContext, canonical};
@@ -137,7 +137,8 @@ impl<'a> FlowRun<'a> {
             dropped,
             shared,
         };
-        served::report(&over, server, log);
+        server.metrics.note(&over, true);
+        log.ended(&over);
         let end = EndedFlow { flow, report, socket, answers };
         end.repeat(&place, server);
         drop(place);

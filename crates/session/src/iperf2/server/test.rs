@@ -12,7 +12,7 @@ use measurement::{BitRate, Direction, Peer, TestPlan, Timestamp};
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf2::{Asks, Back, BackWay, Opening, Settings, WriteMarks};
 
-use super::{SOFTWARE, asked, connections, failed, served};
+use super::{SOFTWARE, asked, connections, failed};
 use crate::measured::Side;
 use crate::server::concurrent_tests::Presence;
 use crate::server::context::ServerContext;
@@ -125,7 +125,8 @@ impl Test {
             dropped,
             shared,
         };
-        served::report(&over, server, log);
+        server.metrics.note(&over, true);
+        log.ended(&over);
         (0..settings.connections).for_each(|_| registry.note_stream());
     }
 

@@ -2,7 +2,6 @@
 
 use measurement::Course;
 use measurement::outcome::Ending;
-use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{ProtocolError, Server};
 
 use super::running::{Conclusion, Length, Running};
@@ -54,19 +53,12 @@ impl Conversation<'_> {
             }
             _ => (Sums::default(), Vec::new()),
         };
-        self.server.metrics.received.fetch_add(sums.received, Relaxed);
-        self.server.metrics.sent.fetch_add(sums.sent, Relaxed);
         // Whoever reads the log's line may have the place.
         self.grant = None;
         self.status = None;
         self.ticket.leave();
         self.observer.ended(&ending);
-        self.count(&ending, was_let_in);
-        if ending == Ending::Completed {
-            let (client, transport) = (self.peer.address.ip(), self.parameters.plan.transport);
-            self.server.metrics.keep(client, transport, &sums.directions);
-        }
-        self.log.ended(&Served {
+        let test = Served {
             carried: Vec::new(),
             peer: self.peer,
             plan: Some(self.parameters.plan),
@@ -79,7 +71,9 @@ impl Conversation<'_> {
             answered: sums.answered,
             dropped: sums.dropped,
             shared,
-        });
+        };
+        self.server.metrics.note(&test, was_let_in);
+        self.log.ended(&test);
         drop(self.ticket);
         // Clause 11.9.
         if !matches!(self.refusal, Some((Refusal::Authentication, _))) {
@@ -122,18 +116,5 @@ impl Conversation<'_> {
             (Conclusion::Pending, Breakdown::Error) => self.observer.broke_off(&trial.course()),
         }
         Sums::new(trial.moved_each_way(), trial.close(), &peer_streams)
-    }
-
-    fn count(&self, ending: &Ending, was_let_in: bool) {
-        let metrics = &self.server.metrics;
-        let place = if was_let_in { &metrics.running } else { &metrics.waiting };
-        place.fetch_sub(1, Relaxed);
-        match ending {
-            // Counted by its reason already.
-            Ending::Failed { .. } if self.refusal.is_some() && !was_let_in => {}
-            Ending::Completed => _ = metrics.completed.fetch_add(1, Relaxed),
-            Ending::Interrupted => _ = metrics.interrupted.fetch_add(1, Relaxed),
-            Ending::Failed { .. } => _ = metrics.failed.fetch_add(1, Relaxed),
-        }
     }
 }
