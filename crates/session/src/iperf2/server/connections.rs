@@ -23,25 +23,26 @@ pub(super) fn rest_of_headers(
     clock: &dyn Clock,
 ) -> Result<Vec<u8>, Ending> {
     let until = clock.now().after(HEADER_TIME);
+    let lacks = |why: &str| failed(&format!("no whole header: {why}"));
     let mut first = None;
     for mut socket in sockets {
         let mut rest = vec![0; length];
         let mut filled = 0;
         while filled < length {
             match socket.read(&mut rest[filled..]) {
-                Ok(0) => return Err(failed("no whole header: the connection has ended")),
+                Ok(0) => return Err(lacks("the connection has ended")),
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let left = until.since(clock.now());
                     if left.is_zero() {
-                        return Err(failed("no whole header: nothing was received for long"));
+                        return Err(lacks("nothing was received for long"));
                     }
                     // If it cannot be waited for, the next read says why.
                     _ = wait(&mut [PollFd::readable(socket.as_fd())], Some(left));
                 }
                 Err(error) => {
-                    return Err(failed(&format!("no whole header: {}", crate::reason(&error))));
+                    return Err(lacks(&crate::reason(&error)));
                 }
             }
         }

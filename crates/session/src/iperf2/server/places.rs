@@ -89,30 +89,29 @@ fn lock(seats: &Mutex<Seats>) -> MutexGuard<'_, Seats> {
 /// Makes room for a flow of that client, if need be at the cost of the one that has been silent for
 /// longest, or else of one of the client that has most; none: nobody has more than this one would.
 fn make_room(seats: &mut Seats, most: usize, client: IpAddr, now: Timestamp) -> Option<()> {
-    let of = ClientPrefix::containing;
-    let client = of(client);
-    let mut counts = HashMap::new();
-    for peer in seats.keys() {
-        *counts.entry(of(peer.ip())).or_insert(0) += 1;
-    }
-    let own = counts.get(&client).copied().unwrap_or(0);
+    let client = ClientPrefix::containing(client);
+    let all: Vec<_> = seats
+        .iter()
+        .map(|(source, seat)| (ClientPrefix::containing(source.ip()), &seat.stay, *source))
+        .collect();
+    let count = |of: &ClientPrefix| all.iter().filter(|(prefix, ..)| prefix == of).count();
+    let own = count(&client);
     let is_full_of_one = own >= (most / PARTS).max(LEAST_OF_ONE);
-    if !is_full_of_one && seats.len() < most {
+    if !is_full_of_one && all.len() < most {
         return Some(());
     }
-    let silent = seats.iter().filter(|(source, seat)| {
-        let is_candidate = !is_full_of_one || of(source.ip()) == client;
-        is_candidate && seat.stay.weakness(now).is_some()
+    let silent = all.iter().filter(|(prefix, stay, _)| {
+        (!is_full_of_one || *prefix == client) && stay.weakness(now).is_some()
     });
-    let longest = |(source, seat): (&SocketAddr, &Seat)| (seat.stay.busy_until(), *source);
-    let of_silent = silent.map(longest).min();
-    let richest = || {
-        let (richest, count) = counts.iter().max_by_key(|(_, count)| **count)?;
-        let has_more = !is_full_of_one && *count > own + 1;
-        let theirs = seats.iter().filter(|(source, _)| has_more && of(source.ip()) == *richest);
-        theirs.map(longest).min()
+    let of_silent = silent.map(|(_, stay, source)| (0, stay.busy_until(), *source)).min();
+    let of_richest = || {
+        let all = all
+            .iter()
+            .map(|(prefix, stay, source)| (usize::MAX - count(prefix), stay.busy_until(), *source));
+        let richest = all.min()?;
+        (!is_full_of_one && usize::MAX - richest.0 > own + 1).then_some(richest)
     };
-    let (_, source) = of_silent.or_else(richest)?;
+    let (_, _, source) = of_silent.or_else(of_richest)?;
     seats.remove(&source);
     Some(())
 }
