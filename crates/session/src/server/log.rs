@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use measurement::outcome::{DirectionOutcome, Ending};
 use measurement::record::{Neighbour, StreamRecord};
 use measurement::{Peer, TestPlan};
+use portable_atomic::Ordering::Relaxed;
 use serde::Serialize;
 
-use super::metrics::Refusal;
+use super::metrics::{Refusal, ServerMetrics};
 use crate::observer::Observer;
 
 /// The log entry of a server for a test that ended, or for a client that was refused.
@@ -46,6 +47,26 @@ pub struct Served {
 }
 
 impl Served {
+    /// Counts it: what it moved, and how it ended. One that was refused before it was let in is counted by
+    /// its reason.
+    pub(crate) fn count(&self, metrics: &ServerMetrics, was_let_in: bool) {
+        let place = if was_let_in { &metrics.running } else { &metrics.waiting };
+        place.fetch_sub(1, Relaxed);
+        metrics.received.fetch_add(self.received, Relaxed);
+        metrics.sent.fetch_add(self.sent, Relaxed);
+        match self.ending {
+            Ending::Completed => {
+                metrics.completed.fetch_add(1, Relaxed);
+                if let Some(plan) = &self.plan {
+                    metrics.keep(self.peer.address.ip(), plan.transport, &self.directions);
+                }
+            }
+            Ending::Interrupted => _ = metrics.interrupted.fetch_add(1, Relaxed),
+            Ending::Failed { .. } if self.refusal.is_some() && !was_let_in => {}
+            Ending::Failed { .. } => _ = metrics.failed.fetch_add(1, Relaxed),
+        }
+    }
+
     /// A client that did not get as far as a test.
     pub(crate) const fn nothing(peer: Peer, ending: Ending, why: Refusal) -> Self {
         Self {

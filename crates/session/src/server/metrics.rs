@@ -4,12 +4,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
-use measurement::outcome::Ending;
 use measurement::{BitRate, Direction, DirectionOutcome, Transport};
 use portable_atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use serde::Serialize;
-
-use super::log::Served;
 
 /// Reason for which the server refused a client or a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -212,26 +209,6 @@ impl LastResult {
 }
 
 impl ServerMetrics {
-    /// Counts a test that is over: what it moved, and how it ended. One that was refused before it was
-    /// let in is counted by its reason.
-    pub(crate) fn note(&self, test: &Served, was_let_in: bool) {
-        let place = if was_let_in { &self.running } else { &self.waiting };
-        place.fetch_sub(1, Relaxed);
-        self.received.fetch_add(test.received, Relaxed);
-        self.sent.fetch_add(test.sent, Relaxed);
-        match test.ending {
-            Ending::Completed => {
-                self.completed.fetch_add(1, Relaxed);
-                if let Some(plan) = &test.plan {
-                    self.keep(test.peer.address.ip(), plan.transport, &test.directions);
-                }
-            }
-            Ending::Interrupted => _ = self.interrupted.fetch_add(1, Relaxed),
-            Ending::Failed { .. } if test.refusal.is_some() && !was_let_in => {}
-            Ending::Failed { .. } => _ = self.failed.fetch_add(1, Relaxed),
-        }
-    }
-
     /// Keeps the result of a test that ran to its end now, in place of an earlier one of the same
     /// transport and directions: of all clients, and of this one.
     pub(crate) fn keep(

@@ -137,7 +137,7 @@ impl<'a> FlowRun<'a> {
             dropped,
             shared,
         };
-        server.metrics.note(&over, true);
+        over.count(&server.metrics, true);
         log.ended(&over);
         let end = EndedFlow { flow, report, socket, answers };
         end.repeat(&place, server);

@@ -125,7 +125,7 @@ impl Test {
             dropped,
             shared,
         };
-        server.metrics.note(&over, true);
+        over.count(&server.metrics, true);
         log.ended(&over);
         (0..settings.connections).for_each(|_| registry.note_stream());
     }

@@ -72,7 +72,7 @@ impl Conversation<'_> {
             dropped: sums.dropped,
             shared,
         };
-        self.server.metrics.note(&test, was_let_in);
+        test.count(&self.server.metrics, was_let_in);
         self.log.ended(&test);
         drop(self.ticket);
         // Clause 11.9.
