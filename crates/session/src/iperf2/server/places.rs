@@ -100,18 +100,19 @@ fn make_room(seats: &mut Seats, most: usize, client: IpAddr, now: Timestamp) -> 
     if !is_full_of_one && all.len() < most {
         return Some(());
     }
-    let silent = all.iter().filter(|(prefix, stay, _)| {
-        (!is_full_of_one || *prefix == client) && stay.weakness(now).is_some()
-    });
-    let of_silent = silent.map(|(_, stay, source)| (0, stay.busy_until(), *source)).min();
-    let of_richest = || {
-        let all = all
-            .iter()
-            .map(|(prefix, stay, source)| (usize::MAX - count(prefix), stay.busy_until(), *source));
-        let richest = all.min()?;
-        (!is_full_of_one && usize::MAX - richest.0 > own + 1).then_some(richest)
+    // Silent ones first, and then those of the client that has most.
+    let rank = |(prefix, stay, source): &(ClientPrefix, &Arc<Stay>, SocketAddr)| {
+        let is_silent = stay.weakness(now).is_some();
+        let rank = if is_silent { 0 } else { usize::MAX - count(prefix) };
+        (rank, stay.busy_until(), *source)
     };
-    let (_, _, source) = of_silent.or_else(of_richest)?;
+    let candidates = all.iter().filter(|(prefix, ..)| !is_full_of_one || *prefix == client);
+    let first = candidates.map(rank).min_by_key(|(rank, until, _)| (*rank, *until));
+    let (rank, _, source) = first?;
+    let has_more = !is_full_of_one && usize::MAX - rank > own + 1;
+    if rank > 0 && !has_more {
+        return None;
+    }
     seats.remove(&source);
     Some(())
 }
