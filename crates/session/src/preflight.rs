@@ -151,7 +151,7 @@ impl HostResources {
 
     /// Whether this process may have so few files open that it watches nothing beside its streams.
     const fn has_few_files(&self) -> bool {
-        self.files < FEW_FILES
+        self.files < FEW_FILES as u64
     }
 
     /// From one address to one port of the server TCP uses each port once; a UDP socket has its
@@ -221,13 +221,13 @@ const LEAST_BUFFERS: u64 = 2 * 4096;
 /// Whether this process may have so few files open that a test watches nothing beside its streams:
 /// neither its host nor the CPUs.
 pub fn has_few_files() -> bool {
-    (linux::host::file_limit() as u64) < FEW_FILES
+    linux::host::file_limit() < FEW_FILES
 }
 
 /// Workers, the control connection, the terminal, what is watched.
 const OWN_FILES: u64 = 64;
 /// A limit below which only what a test cannot do without is opened.
-const FEW_FILES: u64 = 128;
+pub(crate) const FEW_FILES: usize = 128;
 /// The standard streams, signals, the control connection, and a worker with what it waits for.
 const LEAST_FILES: u64 = 11;
 

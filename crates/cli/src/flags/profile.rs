@@ -12,8 +12,8 @@ use linux::perf::SampleFrequency;
 pub(crate) struct ProfileFlag(pub(crate) Option<SampleFrequency>);
 
 impl ProfileFlag {
-    /// Access to the events of the CPUs, to be shared by all tests of a command; none: it is not wanted, or
-    /// the process may open few files.
+    /// Access to the events of the CPUs, shared by all tests of a command. `None`: the user wants no
+    /// samples, or the process may open few files.
     pub(crate) fn access(self) -> Option<Arc<PerfAccess>> {
         let hertz = self.0.filter(|_| !session::has_few_files());
         hertz.map(|hertz| Arc::new(PerfAccess::new(hertz)))

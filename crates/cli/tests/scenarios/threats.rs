@@ -1,4 +1,4 @@
-//! What a stranger can have of a server: bytes out for bytes in (SECURITY.md).
+//! Bytes that a server sends to a stranger for the bytes that come (the table of SECURITY.md).
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};

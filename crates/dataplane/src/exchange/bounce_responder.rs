@@ -25,8 +25,8 @@ pub(super) struct BounceResponder {
     received: usize,
     /// Bytes of the answer that the kernel has not taken.
     unsent: usize,
-    /// When a whole request arrived, by the time of day and by this clock; none: it is not whole, or
-    /// its answer is on its way.
+    /// Arrival of a whole request, by the time of day and by the monotonic clock. `None`: the request is
+    /// not whole, or its answer is on its way.
     arrived: Option<(Duration, Timestamp)>,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct ReceiverAccount {
     jitter: Jitter,
     /// Number of the datagram that came last, if its arrival has a time of its own.
     last_timed: Option<u64>,
-    /// Times on the way, by the clocks of both ends; none: they are not asked for.
+    /// One-way delays by the clocks of both ends. `None`: the client does not ask for them.
     transits: Option<Transits>,
     /// Only numbers above the highest are counted: some datagrams may come twice.
     ignores_repeated: bool,
@@ -54,7 +54,7 @@ impl ReceiverAccount {
         self.ignores_repeated = ignores;
     }
 
-    /// How long datagrams were on their way so far; none: it is not asked for.
+    /// One-way delays of the datagrams so far. `None`: the client does not ask for them.
     pub(super) fn transit(&self) -> Option<Transit> {
         self.transits.as_ref().map(Transits::read)
     }

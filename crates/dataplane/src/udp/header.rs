@@ -28,7 +28,7 @@ pub enum DatagramHeader {
 }
 
 impl DatagramHeader {
-    /// The same header as a receiver of iperf3's datagrams reads it.
+    /// The header as a receiver reads it, with sequence numbers of iperf3.
     pub const fn received(&self) -> ReceivedHeader {
         ReceivedHeader::Iperf3(match self {
             Self::Iperf3(width) => *width,
@@ -88,14 +88,15 @@ impl From<SequenceWidth> for DatagramHeader {
 /// The header of datagrams as their receiver reads it.
 #[derive(Clone, Debug)]
 pub enum ReceivedHeader {
-    /// That of iperf3, with sequence numbers of this width.
+    /// The header of iperf3 with sequence numbers of this width.
     Iperf3(SequenceWidth),
-    /// That of a flow of iperf2.
+    /// The header of a flow of iperf2.
     Iperf2(Arc<Iperf2Flow>),
 }
 
 impl ReceivedHeader {
-    /// Reads the header of a datagram of payload; none: it is too short. Numbers begin with 1.
+    /// Reads the header of a datagram of payload. `None`: the datagram is too short. Sequence numbers
+    /// begin with 1.
     #[inline]
     pub(super) fn read(&self, payload: &[u8]) -> Option<Header> {
         match self {

@@ -1,5 +1,5 @@
-//! What the receiver of a flow of iperf2 shares with the flow's owner (sections 4 and 5 of
-//! docs/protocol/iperf2.md).
+//! State of one UDP flow of iperf2 (sections 4 and 5 of docs/protocol/iperf2.md) that the engine and
+//! the owner of the flow share.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -22,15 +22,16 @@ pub struct Iperf2Flow {
     start: FlowStart,
     /// Datagrams that came to another socket, which the receiver takes first.
     early: Mutex<Option<Receiver<EarlyDatagram>>>,
-    /// For how long a datagram may come to both sockets, and is counted once; none: to one alone.
+    /// Time in which a datagram may arrive at both sockets and is counted once. `None`: datagrams
+    /// arrive at one socket.
     repeats_for: Option<Duration>,
     end: OnceLock<Box<[u8]>>,
     transit: OnceLock<Transit>,
 }
 
 impl Iperf2Flow {
-    /// A flow that begins with `start`. `early` yields datagrams that came to another socket than the
-    /// receiver's; `repeats_for`: for how long what comes there may come to the receiver's, too.
+    /// A flow that begins with `start`. `early` yields the datagrams that arrived at another socket than
+    /// the receiver's. `repeats_for` is the time in which a datagram may arrive at both.
     pub const fn new(
         start: FlowStart,
         early: Receiver<EarlyDatagram>,
@@ -40,17 +41,17 @@ impl Iperf2Flow {
         Self { start, early, repeats_for, end: OnceLock::new(), transit: OnceLock::new() }
     }
 
-    /// What the first datagram told.
+    /// Format of the datagrams of the flow.
     pub const fn start(&self) -> &FlowStart {
         &self.start
     }
 
-    /// The datagram by which the client ended the flow; none: it has not.
+    /// The datagram by which the client ended the flow. `None`: the flow has not ended.
     pub fn end(&self) -> Option<&[u8]> {
         self.end.get().map(|end| &**end)
     }
 
-    /// How long datagrams were on their way, once the flow has ended; none: it was not asked for.
+    /// One-way delays of an ended flow. `None`: the client did not ask for them.
     pub fn transit(&self) -> Option<Transit> {
         self.transit.get().copied()
     }

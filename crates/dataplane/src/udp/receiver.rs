@@ -68,7 +68,7 @@ pub struct Receiver<I = Recvmmsg> {
 /// Datagrams of a flow of iperf2 that came to another socket.
 struct Early {
     datagrams: mpsc::Receiver<EarlyDatagram>,
-    /// When none of them comes to both sockets any more; none: none does.
+    /// Time until which a datagram may arrive at both sockets. `None`: datagrams arrive at one socket.
     repeats_until: Option<Timestamp>,
     /// Whether the kernel stamps the arrivals of the others.
     has_arrivals: bool,
@@ -129,8 +129,8 @@ impl<I: ReceiveMethod> Receiver<I> {
         }
     }
 
-    /// Whether the client has ended the flow: the receiver has ended, too.
-    fn has_ended(&self) -> bool {
+    /// Ends the receiver if the client has ended the flow. Returns whether it has.
+    fn ends_with_flow(&self) -> bool {
         let ReceivedHeader::Iperf2(flow) = &self.header else { return false };
         let has_ended = flow.end().is_some();
         if has_ended {
@@ -174,7 +174,7 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
         self.take_early(now);
         let packets = match self.engine.receive(&self.socket, &mut scratch.incoming) {
             Ok(packets) => packets,
-            Err(_) if self.has_ended() => return Step::Done,
+            Err(_) if self.ends_with_flow() => return Step::Done,
             Err(error) => return self.refused(&error, now),
         };
         let before = self.account.count().bytes;
@@ -195,7 +195,7 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
         if let Some(goal) = &self.goal {
             goal.credit(bytes);
         }
-        if self.has_ended() {
+        if self.ends_with_flow() {
             return Step::Done;
         }
         if packets < scratch.incoming.capacity() { self.backoff.pause(now) } else { Step::Again }

@@ -6,7 +6,7 @@ use super::report::ServerReport;
 use super::sequence::{Datagram, SequenceWidth};
 use super::word;
 
-/// What the first datagram of a UDP flow tells of the others (clauses 4.2 to 4.4 of
+/// Format of the datagrams of a UDP flow, which its first datagram tells (clauses 4.2 to 4.4 of
 /// docs/protocol/iperf2.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowStart {
@@ -16,7 +16,7 @@ pub struct FlowStart {
     is_timed: bool,
 }
 
-/// What a datagram is to the receiver of its flow.
+/// Kind of a datagram of a UDP flow: payload or the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowDatagram {
     /// Payload.
@@ -52,7 +52,7 @@ impl FlowStart {
         self.is_timed
     }
 
-    /// What a further datagram is.
+    /// Reads a further datagram of the flow.
     #[inline]
     pub fn read(&self, payload: &[u8]) -> FlowDatagram {
         let Some(Datagram { sequence, sent }) = Datagram::read(self.width, payload) else {

@@ -80,7 +80,7 @@ impl Transits {
         clippy::cast_sign_loss,
         reason = "squares are positive, and both saturate"
     )]
-    /// What they come to so far.
+    /// Statistics of the times added so far.
     pub fn read(&self) -> Transit {
         let Self { count, least, most, mean, squares } = *self;
         Transit { count, least, most, mean: mean.round() as i64, squares: squares.round() as u64 }

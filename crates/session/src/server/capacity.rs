@@ -2,6 +2,7 @@
 //! the system would have to give for more.
 
 use super::cost::Cost;
+use crate::preflight::FEW_FILES;
 
 /// What a server may have.
 pub(crate) struct Capacity {
@@ -20,7 +21,8 @@ impl Capacity {
     /// memory.
     pub(crate) fn within(files: usize, threads: usize, memory: u64) -> Self {
         let pending = MOST_PENDING.min(files / PENDING_SHARE);
-        let descriptors = if files < FEW_DESCRIPTORS {
+        // Below that limit what tests take is not weighed: the kernel refuses what it has not got.
+        let descriptors = if files < FEW_FILES {
             u64::from(u32::MAX)
         } else {
             files.saturating_sub(pending + OWN_DESCRIPTORS) as u64
@@ -57,8 +59,6 @@ const FLOW_THREADS: usize = 2;
 const PENDING_SHARE: usize = 4;
 /// The listeners, the log, what the tests do not need.
 const OWN_DESCRIPTORS: usize = 64;
-/// A limit below which what tests take is not weighed: the kernel refuses what it has not got.
-const FEW_DESCRIPTORS: usize = 128;
 /// What a server and one client need that tests with one stream.
 const LEAST_DESCRIPTORS: usize = 16;
 /// The acceptor, the log, the metrics, and other processes of the user.
@@ -88,7 +88,7 @@ mod tests {
         for need in (1..70_000).step_by(7) {
             let (files, threads) = (files_for(need), threads_for(need));
             assert!(part(files, threads).descriptors >= need, "{need}: {files}");
-            let is_weighed = files - 4 >= FEW_DESCRIPTORS as u64;
+            let is_weighed = files - 4 >= FEW_FILES as u64;
             assert!(!is_weighed || part(files - 4, threads).descriptors < need, "{need}: {files}");
             assert!(part(files, threads).threads >= need, "{need}: {threads}");
             assert!(part(files, threads - 1).threads < need, "{need}: {threads}");

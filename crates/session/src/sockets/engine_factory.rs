@@ -98,7 +98,9 @@ impl EngineFactory {
             (Transport::Udp, false) => BufferKind::ReceivedDatagrams,
             (Transport::Udp, true) => BufferKind::Segments,
         };
-        let (block, pattern) = (self.resources.block(), self.resources.pattern());
+        // Later datagrams of a flow of iperf2 may be longer than its first one.
+        let least = if self.flow.is_some() { LEAST_ROOM } else { 0 };
+        let (block, pattern) = (self.resources.block().max(least), self.resources.pattern());
         BufferPlan { kind, block, pattern, pages: self.resources.pages() }
     }
 
@@ -350,6 +352,9 @@ fn of_each(spec: &RunSpec) -> Option<u64> {
         Transport::Udp => bytes.div_ceil(spec.block.bytes()),
     })
 }
+
+/// Bytes of the shortest room for a datagram of iperf2: as many fit a batch as of shorter ones.
+const LEAST_ROOM: usize = 4_096;
 
 /// Which engine is to be used.
 struct Choice {

@@ -153,7 +153,7 @@ impl Log for Iperf2Log {
     }
 }
 
-/// What a test has to move to keep its place when another client needs one, as with `linerate serve`.
+/// Least rate at which a test keeps its place when another client needs one, as for `linerate serve`.
 const LEAST_RATE: BitRate = BitRate::from_bits_per_second(10_000);
 /// Tests at the same time.
 const AT_ONCE: usize = 64;

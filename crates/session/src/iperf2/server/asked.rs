@@ -1,5 +1,4 @@
-//! What a client asks for with the header of its connections, as the plan of a test and as the parts
-//! that this end runs.
+//! The plan of a test, and the parts of it that this end runs, from the header of a client's connections.
 
 use std::time::Duration;
 

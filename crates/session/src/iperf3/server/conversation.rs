@@ -108,7 +108,7 @@ enum Stage {
     /// The client opens its streams.
     Opening(StreamSetup),
     /// The streams run, or have ended.
-    Running(Box<Running>),
+    Running(Running),
     /// The connection is closed.
     Closed,
 }

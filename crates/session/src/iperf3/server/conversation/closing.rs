@@ -44,7 +44,7 @@ impl Conversation<'_> {
                 let presence = running.minded.presence.take();
                 let shared = presence.as_ref().map(Presence::shared).unwrap_or_default();
                 drop(presence);
-                (self.sums(*running, breakdown), shared)
+                (self.sums(running, breakdown), shared)
             }
             Stage::Opening(_) if breakdown == Breakdown::Asked => {
                 let nothing = Course::before_the_start(&self.parameters.plan);

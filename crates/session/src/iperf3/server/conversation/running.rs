@@ -9,7 +9,7 @@ use crate::server::minded::MindedTrial;
 
 /// A test that runs, or has run.
 pub(super) struct Running {
-    pub(super) minded: MindedTrial,
+    pub(super) minded: Box<MindedTrial>,
     pub(super) peer_streams: Vec<PeerStream>,
     pub(super) conclusion: Conclusion,
     pub(super) length: Length,
@@ -30,8 +30,8 @@ pub(super) enum Length {
     CutShort,
 }
 
-impl From<MindedTrial> for Running {
-    fn from(minded: MindedTrial) -> Self {
+impl From<Box<MindedTrial>> for Running {
+    fn from(minded: Box<MindedTrial>) -> Self {
         let (conclusion, length) = (Conclusion::Pending, Length::Whole);
         Self { minded, peer_streams: Vec::new(), conclusion, length }
     }

@@ -130,8 +130,13 @@ impl Conversation<'_> {
         let has_exchange = run_spec(&self.parameters).plan.exchange.is_some();
         let pace = Pace::new(self.server.yielding.below, has_exchange, clock.now());
         let limits = (options, &self.watched_limits());
-        let minded = MindedTrial::new(trial, presence, limits, (&run_spec(&self.parameters), pace));
-        self.stage = Stage::Running(Box::new(minded.into()));
+        let minded = Box::new(MindedTrial::new(
+            trial,
+            presence,
+            limits,
+            (&run_spec(&self.parameters), pace),
+        ));
+        self.stage = Stage::Running(minded.into());
     }
 
     fn cannot_start(&mut self, error: &SessionError) {
