@@ -9,6 +9,7 @@ use portable_atomic::Ordering::Relaxed;
 use serde::Serialize;
 
 use super::metrics::{Refusal, ServerMetrics};
+use super::sums::Sums;
 use crate::observer::Observer;
 
 /// The log entry of a server for a test that ended, or for a client that was refused.
@@ -64,6 +65,24 @@ impl Served {
             Ending::Interrupted => _ = metrics.interrupted.fetch_add(1, Relaxed),
             Ending::Failed { .. } if self.refusal.is_some() && !was_let_in => {}
             Ending::Failed { .. } => _ = metrics.failed.fetch_add(1, Relaxed),
+        }
+    }
+
+    /// A test that came to `sums`, whose client was not refused.
+    pub(crate) fn of((peer, plan): (Peer, TestPlan), ending: Ending, sums: Sums) -> Self {
+        Self {
+            peer,
+            plan: Some(plan),
+            ending,
+            refusal: None,
+            received: sums.received,
+            sent: sums.sent,
+            streams: sums.streams,
+            carried: Vec::new(),
+            directions: sums.directions,
+            answered: sums.answered,
+            dropped: sums.dropped,
+            shared: Vec::new(),
         }
     }
 

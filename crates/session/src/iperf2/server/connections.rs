@@ -52,34 +52,28 @@ pub(super) fn rest_of_headers(
 }
 
 /// The streams on which this end receives, of each of which so many bytes were `read`.
-///
-/// # Errors
-/// There are no more descriptors.
-pub(super) fn receiving(sockets: &[TcpStream], read: u64) -> Result<Vec<Opened>, Ending> {
-    streams(sockets, 1, false, read)
+pub(super) fn receiving(sockets: Vec<TcpStream>, read: u64) -> Vec<Opened> {
+    let stream = |(id, socket)| {
+        let socket = StreamSocket::tcp(socket, 0).with_read_before(read);
+        Opened { id, sender: false, socket }
+    };
+    (1..).zip(sockets).map(stream).collect()
 }
 
 /// The streams on which this end sends, numbered after the `received` ones.
+pub(super) fn sending(sockets: Vec<TcpStream>, received: u32) -> Vec<Opened> {
+    let stream = |(id, socket)| Opened { id, sender: true, socket: StreamSocket::tcp(socket, 0) };
+    (received + 1..).zip(sockets).map(stream).collect()
+}
+
+/// The same connections again: each direction has a descriptor of its own for the kernel's readiness,
+/// which tells one of two.
 ///
 /// # Errors
 /// There are no more descriptors.
-pub(super) fn sending(sockets: &[TcpStream], received: u32) -> Result<Vec<Opened>, Ending> {
-    streams(sockets, received + 1, true, 0)
-}
-
-/// Each has a descriptor of its own for the kernel's readiness, which tells one of two directions.
-fn streams(
-    sockets: &[TcpStream],
-    first: u32,
-    sender: bool,
-    read: u64,
-) -> Result<Vec<Opened>, Ending> {
-    let stream = |(id, socket): (u32, &TcpStream)| {
-        let socket = StreamSocket::tcp(socket.try_clone()?, 0).with_read_before(read);
-        Ok(Opened { id, sender, socket })
-    };
-    let streams: std::io::Result<_> = (first..).zip(sockets).map(stream).collect();
-    streams.map_err(|error| failed(&crate::reason(&error)))
+pub(super) fn again(sockets: &[TcpStream]) -> Result<Vec<TcpStream>, Ending> {
+    let again: std::io::Result<_> = sockets.iter().map(TcpStream::try_clone).collect();
+    again.map_err(|error| failed(&crate::reason(&error)))
 }
 
 /// So many connections to that port of the client.
@@ -97,10 +91,12 @@ pub(super) fn connect(to: SocketAddr, count: u32) -> Result<Vec<TcpStream>, Endi
 }
 
 /// Ends connections for whose end their client waits.
-pub(super) fn end(sockets: &[TcpStream]) {
-    for socket in sockets {
-        // One that is gone has ended already.
-        _ = socket.shutdown(Shutdown::Both);
+pub(super) fn end(opened: &[Opened]) {
+    for one in opened {
+        if let StreamSocket::Tcp { socket, .. } = &one.socket {
+            // One that is gone has ended already.
+            _ = socket.shutdown(Shutdown::Both);
+        }
     }
 }
 

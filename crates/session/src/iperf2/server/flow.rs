@@ -121,22 +121,8 @@ impl<'a> FlowRun<'a> {
         let moved = trial.moved_each_way();
         let told = flow.end().map(|_| of_client(&report, counters));
         let told: Vec<_> = told.into_iter().collect();
-        let Sums { received, sent, answered, dropped, streams, directions } =
-            Sums::new(moved, trial.close_in_order(), &told);
-        let over = Served {
-            peer,
-            plan: Some(spec.plan),
-            ending,
-            refusal: None,
-            received,
-            sent,
-            streams,
-            carried: Vec::new(),
-            directions,
-            answered,
-            dropped,
-            shared,
-        };
+        let sums = Sums::new(moved, trial.close_in_order(), &told);
+        let over = Served { shared, ..Served::of((peer, spec.plan), ending, sums) };
         over.count(&server.metrics, true);
         log.ended(&over);
         let end = EndedFlow { flow, report, socket, answers };

@@ -110,21 +110,7 @@ impl Test {
         let shared = self.presence.as_ref().map(Presence::shared).unwrap_or_default();
         // Whoever reads the log's line may have the place.
         drop((self.presence, grant, status, ticket));
-        let Sums { received, sent, answered, dropped, streams, directions } = sums;
-        let over = Served {
-            peer,
-            plan: Some(plan),
-            ending,
-            refusal,
-            received,
-            sent,
-            streams,
-            carried,
-            directions,
-            answered,
-            dropped,
-            shared,
-        };
+        let over = Served { refusal, carried, shared, ..Served::of((peer, plan), ending, sums) };
         over.count(&server.metrics, true);
         log.ended(&over);
         (0..settings.connections).for_each(|_| registry.note_stream());
@@ -146,8 +132,7 @@ impl Test {
                 self.send_back(sockets, &back, &rest, server)
             }
             Asks::Nothing | Asks::Answers(_) | Asks::Refused => {
-                let opened = connections::receiving(&sockets, first)?;
-                drop(sockets);
+                let opened = connections::receiving(sockets, first);
                 self.carry(&asked::receiving(&self.plan), opened, server)
             }
         }
@@ -193,32 +178,27 @@ impl Test {
         let port = |port| SocketAddr::new(self.peer.address.ip(), port);
         match back.way {
             BackWay::Reverse => {
-                let opened = connections::sending(&sockets, streams)?;
-                drop(sockets);
+                let opened = connections::sending(sockets, streams);
                 self.carry(&spec(Direction::Receive), opened, server)
             }
             BackWay::FullDuplex => {
-                let mut opened = connections::receiving(&sockets, read)?;
-                opened.extend(connections::sending(&sockets, streams)?);
-                drop(sockets);
+                let mut opened = connections::receiving(connections::again(&sockets)?, read);
+                opened.extend(connections::sending(sockets, streams));
                 self.carry(&spec(Direction::Both), opened, server)
             }
             BackWay::Connect { port: number, at_once: true } => {
-                let mut opened = connections::receiving(&sockets, read)?;
+                let mut opened = connections::receiving(sockets, read);
                 let back = connections::connect(port(number), streams)?;
-                opened.extend(connections::sending(&back, streams)?);
-                drop((sockets, back));
+                opened.extend(connections::sending(back, streams));
                 self.carry(&spec(Direction::Both), opened, server)
             }
             BackWay::Connect { port: number, at_once: false } => {
                 let (to, spec) = (port(number), spec(Direction::Receive));
-                let opened = connections::receiving(&sockets, read)?;
-                self.carry(&asked::receiving(&self.plan), opened, server)?;
-                connections::end(&sockets);
-                drop(sockets);
-                let back = connections::connect(to, streams)?;
-                let opened = connections::sending(&back, streams)?;
-                drop(back);
+                let opened = connections::receiving(sockets, read);
+                self.carry(&asked::receiving(&self.plan), opened.clone(), server)?;
+                connections::end(&opened);
+                drop(opened);
+                let opened = connections::sending(connections::connect(to, streams)?, streams);
                 self.carry(&spec, opened, server)
             }
         }

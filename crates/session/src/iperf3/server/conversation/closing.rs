@@ -58,20 +58,9 @@ impl Conversation<'_> {
         self.status = None;
         self.ticket.leave();
         self.observer.ended(&ending);
-        let test = Served {
-            carried: Vec::new(),
-            peer: self.peer,
-            plan: Some(self.parameters.plan),
-            ending,
-            refusal: self.refusal.as_ref().map(|(why, _)| *why),
-            received: sums.received,
-            sent: sums.sent,
-            streams: sums.streams,
-            directions: sums.directions,
-            answered: sums.answered,
-            dropped: sums.dropped,
-            shared,
-        };
+        let refusal = self.refusal.as_ref().map(|(why, _)| *why);
+        let test = Served::of((self.peer, self.parameters.plan), ending, sums);
+        let test = Served { refusal, shared, ..test };
         test.count(&self.server.metrics, was_let_in);
         self.log.ended(&test);
         drop(self.ticket);
