@@ -34,18 +34,25 @@ pub(crate) struct Setting {
     pub(crate) file: Option<PathBuf>,
     /// Where requests with a connection each go, or come.
     pub(crate) calls: Option<Calls>,
-    /// What begins each block that is sent over TCP; none: it is payload alone.
-    pub(crate) marks: Option<WriteMarks>,
-    /// Each request; none: bytes of the payload.
-    pub(crate) message: Option<Arc<[u8]>>,
-    /// How requests are answered that a client of iperf2 sends; none: as the exchange of the plan says.
-    pub(crate) bounce: Option<Bounce>,
-    /// The flow of a client of iperf2 that is received; none: datagrams are those of iperf3.
-    pub(crate) flow: Option<Arc<Iperf2Flow>>,
+    /// What a test has only with a peer that speaks iperf2.
+    pub(crate) iperf2: Iperf2Parts,
     /// Which interfaces are sampled meanwhile; none: this host is not sampled.
     pub(crate) sampled: Option<Interest>,
     /// From where the CPUs are sampled then; none: they are not.
     pub(crate) perf: Option<Arc<PerfAccess>>,
+}
+
+/// What a test has only with a peer that speaks iperf2.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Iperf2Parts {
+    /// What begins each block that is sent over TCP; none: it is payload alone.
+    pub(crate) marks: Option<WriteMarks>,
+    /// Each request; none: bytes of the payload.
+    pub(crate) message: Option<Arc<[u8]>>,
+    /// How requests are answered that a client sends; none: as the exchange of the plan says.
+    pub(crate) bounce: Option<Bounce>,
+    /// The flow of a client that is received; none: datagrams are those of iperf3.
+    pub(crate) flow: Option<Arc<Iperf2Flow>>,
 }
 
 impl Setting {

@@ -67,8 +67,8 @@ impl EngineFactory {
             header: spec.header,
             amount: amount.clone(),
             of_each: (setting.amounts == Amounts::OfEach).then(|| of_each(spec)).flatten(),
-            marks: setting.marks,
-            flow: setting.flow.clone(),
+            marks: setting.iperf2.marks,
+            flow: setting.iperf2.flow.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
             resources: SharedResources::new(buffer, pattern)
                 .with_bulk(bulk)

@@ -34,7 +34,7 @@ impl Exchanging {
         }));
         let patience = LEAST_PATIENCE.max(PATIENCE_IN_ROUND_TRIPS * setting.rtt);
         let (calls, message, bounce) =
-            (setting.calls.clone(), setting.message.clone(), setting.bounce);
+            (setting.calls.clone(), setting.iperf2.message.clone(), setting.iperf2.bounce);
         Self { exchange, calls, asks, patience, statistics, message, bounce }
     }
 

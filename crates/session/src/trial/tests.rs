@@ -11,7 +11,7 @@ use super::Trial;
 use crate::clock::{Clock, ScriptedClock};
 use crate::error::SessionError;
 use crate::measured::Side;
-use crate::setting::{Amounts, FallbackPolicy, Setting};
+use crate::setting::{Amounts, FallbackPolicy, Iperf2Parts, Setting};
 use crate::sockets::{Opened, StreamSocket};
 use crate::spec::RunSpec;
 
@@ -35,10 +35,7 @@ fn setting() -> Setting {
         calls: None,
         sampled: None,
         perf: None,
-        marks: None,
-        message: None,
-        bounce: None,
-        flow: None,
+        iperf2: Iperf2Parts::default(),
     }
 }
 

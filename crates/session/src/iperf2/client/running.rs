@@ -22,7 +22,7 @@ use crate::host_sampler::Interest;
 use crate::measured::{Measured, Side};
 use crate::preflight::has_few_files;
 use crate::request::Watching;
-use crate::setting::{Amounts, FallbackPolicy, Setting};
+use crate::setting::{Amounts, FallbackPolicy, Iperf2Parts, Setting};
 use crate::sockets::Opened;
 use crate::spec::RunSpec;
 use crate::trial::Trial;
@@ -69,10 +69,11 @@ impl Running {
             watched: true,
             file: None,
             calls: None,
-            marks: WriteMarks::of(&told),
-            message: message(&request.plan, around.options.hold),
-            bounce: None,
-            flow: None,
+            iperf2: Iperf2Parts {
+                marks: WriteMarks::of(&told),
+                message: message(&request.plan, around.options.hold),
+                ..Iperf2Parts::default()
+            },
             sampled: is_sampled.then_some(Interest::Towards(server.ip())),
             perf: None,
         };

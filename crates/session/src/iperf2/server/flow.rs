@@ -28,7 +28,7 @@ use crate::server::log::{Log, Served};
 use crate::server::metrics::Refusal;
 use crate::server::status::StatusLine;
 use crate::server::sums::Sums;
-use crate::setting::{Amounts, FallbackPolicy, Setting};
+use crate::setting::{Amounts, FallbackPolicy, Iperf2Parts, Setting};
 use crate::socket_options::prepare_udp;
 use crate::sockets::{Opened, StreamSocket};
 use crate::spec::{RunSpec, Sent};
@@ -290,10 +290,7 @@ fn setting(server: &ServerContext, flow: Arc<Iperf2Flow>) -> Setting {
         watched: false,
         file: None,
         calls: None,
-        marks: None,
-        message: None,
-        bounce: None,
-        flow: Some(flow),
+        iperf2: Iperf2Parts { flow: Some(flow), ..Iperf2Parts::default() },
         sampled: None,
         perf: None,
     }

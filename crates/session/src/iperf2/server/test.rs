@@ -25,7 +25,7 @@ use crate::server::rates::Grant;
 use crate::server::registry::{ArrivalSocket, Ticket};
 use crate::server::status::StatusLine;
 use crate::server::sums::Sums;
-use crate::setting::{Amounts, FallbackPolicy, Setting};
+use crate::setting::{Amounts, FallbackPolicy, Iperf2Parts, Setting};
 use crate::sockets::Opened;
 use crate::spec::RunSpec;
 use crate::trial::Trial;
@@ -271,10 +271,11 @@ impl Test {
             watched: false,
             file: None,
             calls: None,
-            marks: is_timed.then(|| WriteMarks::new(connections, linux::clock::realtime())),
-            message: None,
-            bounce,
-            flow: None,
+            iperf2: Iperf2Parts {
+                marks: is_timed.then(|| WriteMarks::new(connections, linux::clock::realtime())),
+                bounce,
+                ..Iperf2Parts::default()
+            },
             sampled: None,
             perf: None,
         }

@@ -17,7 +17,7 @@ use crate::iperf3::opening::parallel::{OpenedStreams, Order, ParallelOpener};
 use crate::measured::Side;
 use crate::preflight::has_few_files;
 use crate::request::Watching;
-use crate::setting::{Amounts, Calls, FallbackPolicy, Setting};
+use crate::setting::{Amounts, Calls, FallbackPolicy, Iperf2Parts, Setting};
 use crate::socket_options::tcp_options;
 use crate::sockets::{Opened, StreamSocket};
 use crate::spec::RunSpec;
@@ -160,10 +160,7 @@ fn setting(link: &Link<'_>, about: &About, calls: Option<Calls>) -> Setting {
         calls,
         sampled: is_sampled.then_some(Interest::Towards(link.server.ip())),
         perf: request.options.perf.clone(),
-        marks: None,
-        message: None,
-        bounce: None,
-        flow: None,
+        iperf2: Iperf2Parts::default(),
     }
 }
 

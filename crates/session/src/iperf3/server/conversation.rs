@@ -32,7 +32,7 @@ use crate::server::options::SessionOptions;
 use crate::server::rates::Grant;
 use crate::server::registry::Ticket;
 use crate::server::status::StatusLine;
-use crate::setting::{Amounts, FallbackPolicy, Setting};
+use crate::setting::{Amounts, FallbackPolicy, Iperf2Parts, Setting};
 
 mod closing;
 mod gathering;
@@ -261,10 +261,7 @@ fn setting(
         calls: None,
         sampled: interest(parameters, options, from),
         perf: perf_access(&parameters.plan, options),
-        marks: None,
-        message: None,
-        bounce: None,
-        flow: None,
+        iperf2: Iperf2Parts::default(),
     }
 }
 
