@@ -221,6 +221,14 @@ impl Drop for Tuning {
     }
 }
 
+/// Makes the directory of a journal for its owner alone, if it is not there.
+///
+/// # Errors
+/// [`TuningError::Directory`].
+pub fn prepare(directory: &Path) -> Result<(), TuningError> {
+    journal::prepare(directory)
+}
+
 /// The usual directory of the journal. It is not in `/run`: what undoes the changes must be there
 /// after a loss of power, too, since scripts and devices may keep what was set.
 pub const DIRECTORY: &str = "/var/lib/linerate";

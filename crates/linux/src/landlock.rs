@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    ABI, Access as _, AccessFs, AccessNet, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
@@ -23,13 +23,25 @@ pub enum Restriction {
     },
 }
 
-/// Restricts this process with landlock(7) for good: it creates, writes, removes and executes no
-/// file, reads none but those below the directories `readable`, binds no TCP port except those that
-/// the kernel chooses, opens no TCP connection unless it `connects`, and neither signals other processes
-/// nor connects to their abstract Unix sockets. It may still remove files in
-/// `directory`, if one is given. An older kernel enforces only a part, or nothing, which is not an error.
-pub fn restrict(directory: Option<&Path>, readable: &[&Path], connects: bool) -> Restriction {
-    match apply(directory, readable, connects) {
+/// What a process may still do with files and connections.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Access<'a> {
+    /// Directories below which it reads files.
+    pub reads: &'a [&'a Path],
+    /// Directories below which it writes, makes and removes files as well.
+    pub writes: &'a [&'a Path],
+    /// A directory in which it removes files.
+    pub removes: Option<&'a Path>,
+    /// Whether it opens TCP connections.
+    pub connects: bool,
+}
+
+/// Restricts this process with landlock(7) for good to what `access` names: it executes no file,
+/// binds no TCP port except those that the kernel chooses, and neither signals other processes
+/// nor connects to their abstract Unix sockets. An older kernel enforces only a part, or nothing,
+/// which is not an error.
+pub fn restrict(access: &Access<'_>) -> Restriction {
+    match apply(access) {
         Ok(RulesetStatus::FullyEnforced) => Restriction::Full,
         Ok(RulesetStatus::PartiallyEnforced) => Restriction::Partial,
         Ok(RulesetStatus::NotEnforced) => Restriction::Absent {
@@ -39,31 +51,26 @@ pub fn restrict(directory: Option<&Path>, readable: &[&Path], connects: bool) ->
     }
 }
 
-fn apply(
-    directory: Option<&Path>,
-    readable: &[&Path],
-    connects: bool,
-) -> Result<RulesetStatus, RulesetError> {
+fn apply(access: &Access<'_>) -> Result<RulesetStatus, RulesetError> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
-    let forbidden = AccessFs::from_write(NEWEST) | AccessFs::Execute | reading;
+    let writing = AccessFs::from_write(NEWEST);
+    let network =
+        if access.connects { AccessNet::BindTcp.into() } else { AccessNet::from_all(NEWEST) };
     let mut rules = Ruleset::default()
-        .handle_access(forbidden)?
-        .handle_access(if connects {
-            AccessNet::BindTcp.into()
-        } else {
-            AccessNet::from_all(NEWEST)
-        })?
+        .handle_access(writing | AccessFs::Execute | reading)?
+        .handle_access(network)?
         .scope(Scope::from_all(NEWEST))?
         .create()?;
     // Further ports of a test, which are chosen by the kernel (port 0).
     rules = rules.add_rule(NetPort::new(0, AccessNet::BindTcp))?;
-    // A directory that is gone has no file that would have to be removed.
-    if let Some(directory) = directory.and_then(|path| PathFd::new(path).ok()) {
-        rules = rules.add_rule(PathBeneath::new(directory, AccessFs::RemoveFile))?;
-    }
-    // One that is not there has nothing to read.
-    for path in readable.iter().filter_map(|path| PathFd::new(path).ok()) {
-        rules = rules.add_rule(PathBeneath::new(path, reading))?;
+    let read = access.reads.iter().map(|path| (*path, reading));
+    let written = access.writes.iter().map(|path| (*path, reading | writing));
+    let removed = access.removes.map(|path| (path, AccessFs::RemoveFile.into()));
+    for (path, allowed) in read.chain(written).chain(removed) {
+        // One that is not there has nothing to read or to remove.
+        if let Ok(directory) = PathFd::new(path) {
+            rules = rules.add_rule(PathBeneath::new(directory, allowed))?;
+        }
     }
     Ok(rules.restrict_self()?.ruleset)
 }
@@ -90,7 +97,14 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
             let address = listener.local_addr().expect("an address");
 
-            let sealed = restrict(Some(&directory), &[Path::new("/proc")], false);
+            let written = directory.join("written");
+            fs::create_dir(&written).expect("a directory");
+            let sealed = restrict(&Access {
+                reads: &[Path::new("/proc")],
+                writes: &[&written],
+                removes: Some(&directory),
+                connects: false,
+            });
             if let Restriction::Absent { reason } = &sealed {
                 return eprintln!("skipped: {reason}");
             }
@@ -111,6 +125,8 @@ mod tests {
             refused(fs::read_dir("/etc").map(drop));
             assert!(fs::read_to_string("/proc/self/stat").is_ok());
             fs::remove_file(&file).expect("removed");
+            fs::write(written.join("other"), "text").expect("written");
+            assert!(fs::read_to_string(written.join("other")).is_ok_and(|text| text == "text"));
         })
         .join()
         .expect("no panic");

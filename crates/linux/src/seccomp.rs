@@ -30,6 +30,8 @@ pub enum Work {
     Serve,
     /// It runs tests as well, for which it samples the CPUs by perf events.
     Test,
+    /// It changes settings of the host, and keeps a journal of them.
+    Tune,
 }
 
 /// Allows this process the calls that its work needs, and no others, for good. What they can name is

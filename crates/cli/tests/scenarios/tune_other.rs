@@ -331,6 +331,39 @@ fn after_a_kill_of_all_processes_undo_restores_and_so_does_the_next_server() {
     }
 }
 
+#[test]
+fn the_process_that_changes_settings_can_do_nothing_else() {
+    let allowed = "--allow-tune=default,other-sysctl";
+    let Some(bed) = Bed::new("other-sealed", allowed) else { return };
+    let status = fs::read_to_string(format!("/proc/{}/status", helper(&bed.server)));
+    let status = status.expect("the process");
+    // SECCOMP_MODE_FILTER (proc(5)), and CAP_NET_ADMIN alone (capabilities(7)).
+    assert!(status.contains("Seccomp:\t2\n") && status.contains("NoNewPrivs:\t1\n"), "{status}");
+    assert!(status.contains("CapEff:\t0000000000001000\n"), "{status}");
+    let mut client = bed.client();
+    let all = [
+        LONGER,
+        "sysctl -w net.ipv4.tcp_slow_start_after_idle=0",
+        "sysctl -w net.ipv4.ip_default_ttl=63",
+        "ethtool -K far0 tso off",
+        "ethtool -L far0 rx 1",
+        "ip link set dev far0 mtu 1400",
+        "ip link set dev far0 gso_max_size 32768",
+        "tc qdisc replace dev far0 root fq",
+        "echo 1 > /sys/class/net/far0/queues/rx-0/rps_cpus",
+        "echo 1 > /sys/class/net/far0/threaded",
+    ];
+    let is_about_itself = |why: &str| ["not permitted", "denied"].iter().any(|no| why.contains(no));
+    for command in all {
+        match client.set(command) {
+            Some(Answer::Set(_)) => {}
+            // Not every device and kernel has each of them.
+            Some(Answer::Refused(why)) => assert!(!is_about_itself(&why), "{command}: {why}"),
+            other => panic!("{command}: {other:?}"),
+        }
+    }
+}
+
 /// The process of a server that changes settings.
 fn helper(server: &Server) -> u32 {
     child(server.running.id()).expect("a child")

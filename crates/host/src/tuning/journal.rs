@@ -261,7 +261,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 /// (flock(2)), so that only its owner may.
 pub(super) fn lock(directory: &Path) -> Result<Lock, TuningError> {
     let unusable = |source| unusable(directory, source);
-    make_private(directory).map_err(unusable)?;
+    prepare(directory)?;
     let path = directory.join(LOCK);
     let open = OpenOptions::new().append(true).create(true).mode(PRIVATE_FILE).open(&path);
     let file = open.map_err(unusable)?;
@@ -272,6 +272,10 @@ pub(super) fn lock(directory: &Path) -> Result<Lock, TuningError> {
 }
 
 /// Makes a directory for its owner alone, if it is not there.
+pub(super) fn prepare(directory: &Path) -> Result<(), TuningError> {
+    make_private(directory).map_err(|source| unusable(directory, source))
+}
+
 fn make_private(directory: &Path) -> io::Result<()> {
     if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent)?;

@@ -133,6 +133,20 @@ pub(super) const ALLOWED: &[libc::c_long] = &[
 /// Further calls of a process that runs tests itself.
 pub(super) const FOR_TESTS: &[libc::c_long] = &[libc::SYS_perf_event_open, libc::SYS_capget];
 
+/// Further calls of a process that keeps a journal of the settings that it changes.
+pub(super) const FOR_TUNING: &[libc::c_long] = &[
+    libc::SYS_capget,
+    libc::SYS_fchmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    libc::SYS_mkdirat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    #[cfg(not(target_arch = "riscv64"))]
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+];
+
 /// A call that is allowed by one of its arguments.
 pub(super) struct Bound {
     pub(super) number: libc::c_long,

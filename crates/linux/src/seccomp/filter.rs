@@ -1,7 +1,7 @@
 //! The program of the filter, in the instructions of classic BPF (bpf(4); seccomp(2), NOTES).
 
 use super::Work;
-use super::calls::{ALLOWED, Bound, FOR_TESTS, Values, bounds};
+use super::calls::{ALLOWED, Bound, FOR_TESTS, FOR_TUNING, Values, bounds};
 
 /// The whole program. Calls that are made often come first: not every kernel remembers which numbers
 /// are allowed whatever their arguments.
@@ -10,7 +10,11 @@ pub(super) fn program(work: Work) -> Vec<libc::sock_filter> {
     program.push(load(NUMBER_OFFSET));
     // Calls of x32 (asm/unistd.h of x86).
     program.extend([jump(libc::BPF_JGE, X32, 0, 1), deny()]);
-    let more = if work == Work::Test { FOR_TESTS } else { &[] };
+    let more = match work {
+        Work::Serve => &[],
+        Work::Test => FOR_TESTS,
+        Work::Tune => FOR_TUNING,
+    };
     for number in ALLOWED.iter().chain(more) {
         program.extend([skip_if_equal(call(*number), 0, 1), allow()]);
     }

@@ -36,8 +36,15 @@ fn calls_that_no_service_makes_are_denied_in_each_thread() {
             }
         });
     }
-    filtered(Work::Serve, || {
-        assert_eq!(errno_of(libc::SYS_perf_event_open, [0, 0, 0]), libc::EPERM);
+    for work in [Work::Serve, Work::Tune] {
+        filtered(work, || {
+            assert_eq!(errno_of(libc::SYS_perf_event_open, [0, 0, 0]), libc::EPERM);
+        });
+    }
+    filtered(Work::Tune, || {
+        for number in DENIED.iter().filter(|number| !OF_A_JOURNAL.contains(number)) {
+            assert_eq!(errno_of(*number, [0, 0, 0]), libc::EPERM, "{number}");
+        }
     });
 }
 
@@ -94,6 +101,8 @@ fn this_thread() -> libc::c_long {
     unsafe { libc::syscall(libc::SYS_gettid) }
 }
 
+/// What files of a journal need of them.
+const OF_A_JOURNAL: [libc::c_long; 2] = [libc::SYS_mkdirat, libc::SYS_renameat2];
 /// Kinds of what SECURITY.md denies: programs and other processes, users, mounts and namespaces, memory
 /// that others share, the kernel and the host.
 const DENIED: &[libc::c_long] = &[

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::anyhow;
-use linux::landlock::Restriction;
+use linux::landlock::{self, Access, Restriction};
 use linux::privileges::{self, KeptCapabilities, User};
 use linux::seccomp::Work;
 
@@ -70,8 +70,8 @@ fn unknown(name: &str) -> anyhow::Error {
 /// host, gives up system calls, and TCP connections unless it `connects`. To be called before there are threads.
 pub(super) fn seal(user: Option<u32>, ready_file: Option<&Path>, connects: bool) -> Seal {
     let readable = READABLE.map(Path::new);
-    let files =
-        linux::landlock::restrict(ready_file.map(super::readiness::directory), &readable, connects);
+    let removes = ready_file.map(super::readiness::directory);
+    let files = landlock::restrict(&Access { reads: &readable, writes: &[], removes, connects });
     Seal {
         user,
         files,

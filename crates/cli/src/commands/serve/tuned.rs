@@ -14,6 +14,8 @@ use crate::commands::tune::{HostTuner, Watchdog};
 pub(super) struct Tuned {
     state: PathBuf,
     kinds: Vec<SettingKind>,
+    /// Undoes what is left if this process is killed.
+    watchdog: Watchdog,
     /// The tuning under way; none: nothing is changed.
     active: Option<Active>,
 }
@@ -24,8 +26,6 @@ struct Active {
     tuner: HostTuner,
     /// Settings of the tuning that are in effect.
     made: Vec<Setting>,
-    /// Undoes what is left if this process is killed.
-    watchdog: Watchdog,
 }
 
 /// Answer to a request, and lines for the log.
@@ -39,8 +39,17 @@ pub(super) struct Reply {
 
 impl Tuned {
     /// Nothing is changed yet. The journal is in `state`.
-    pub(super) fn new(state: &Path, kinds: &[SettingKind]) -> Self {
-        Self { state: state.to_owned(), kinds: kinds.to_vec(), active: None }
+    ///
+    /// # Errors
+    /// There is no process that would undo changes.
+    pub(super) fn new(state: &Path, kinds: &[SettingKind]) -> Result<Self, String> {
+        let watchdog = Watchdog::start(state).and_then(|mut watchdog| {
+            watchdog.say(false)?;
+            Ok(watchdog)
+        });
+        let watchdog = watchdog
+            .map_err(|error| format!("cannot start a process that undoes changes: {error}"))?;
+        Ok(Self { state: state.to_owned(), kinds: kinds.to_vec(), watchdog, active: None })
     }
 
     /// Does what a client with the key asks for.
@@ -65,15 +74,23 @@ impl Tuned {
         if self.active.as_ref().is_none_or(|active| active.connection != connection) {
             return Vec::new();
         }
-        let Some(Active { tuner, made, watchdog, .. }) = self.active.take() else {
+        let Some(Active { tuner, made, .. }) = self.active.take() else {
             return Vec::new();
         };
-        let reports = match tuner.finish(false) {
-            Ok(()) => made.iter().rev().map(|setting| format!("undoes {setting}")).collect(),
+        match tuner.finish(false) {
+            Ok(()) => {
+                self.rest();
+                made.iter().rev().map(|setting| format!("undoes {setting}")).collect()
+            }
+            // It is tried again when this process ends.
             Err(error) => vec![error.to_string()],
-        };
-        drop(watchdog);
-        reports
+        }
+    }
+
+    /// Tells the process that undoes that there is nothing left for it.
+    fn rest(&mut self) {
+        // One that is gone undoes nothing.
+        _ = self.watchdog.say(false);
     }
 
     fn look(&mut self, connection: u32, setting: &Setting) -> Result<Answer, String> {
@@ -110,9 +127,9 @@ impl Tuned {
 
     fn keep(&mut self, connection: u32, reports: &mut Vec<String>) -> Result<Answer, String> {
         self.active(connection)?;
-        if let Some(Active { tuner, made, watchdog, .. }) = self.active.take() {
+        if let Some(Active { tuner, made, .. }) = self.active.take() {
             tuner.finish(true).map_err(|error| error.to_string())?;
-            drop(watchdog);
+            self.rest();
             reports.extend(made.iter().map(|setting| format!("keeps {setting}")));
         }
         Ok(Answer::Kept)
@@ -122,11 +139,11 @@ impl Tuned {
     fn active(&mut self, connection: u32) -> Result<&mut Active, String> {
         if self.active.is_none() {
             let tuning = Tuning::open(&self.state).map_err(|error| error.to_string())?;
-            let watchdog = Watchdog::start(&self.state);
-            let watchdog = watchdog
-                .map_err(|error| format!("cannot start a process that undoes changes: {error}"))?;
+            let watched = self.watchdog.say(true);
+            watched
+                .map_err(|_| "the process that undoes changes is gone: start the server again")?;
             let tuner = HostTuner::new(tuning, true);
-            self.active = Some(Active { connection, tuner, made: Vec::new(), watchdog });
+            self.active = Some(Active { connection, tuner, made: Vec::new() });
         }
         let own = self.active.as_mut().filter(|active| active.connection == connection);
         own.ok_or_else(|| "another host tunes it: try again later".to_owned())

@@ -1,7 +1,7 @@
 //! A process that undoes the changes of a tuning that was killed: it waits for the end of a pipe whose
-//! other end the tuning holds.
+//! other end the tuning holds, and which says whether there is a tuning.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
@@ -28,6 +28,15 @@ impl Watchdog {
         let pipe = process.stdin.take();
         Ok(Self { process, pipe })
     }
+
+    /// Says whether a tuning is under way; from the start there is one.
+    ///
+    /// # Errors
+    /// The process is gone.
+    pub(in crate::commands) fn say(&mut self, is_tuned: bool) -> io::Result<()> {
+        let pipe = self.pipe.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        pipe.write_all(&[u8::from(is_tuned)])
+    }
 }
 
 impl Drop for Watchdog {
@@ -38,13 +47,18 @@ impl Drop for Watchdog {
     }
 }
 
-/// Runs in the process: undoes what the journal has when the pipe ends.
+/// Runs in the process: undoes what the journal has when the pipe ends during a tuning.
 pub(crate) fn run(state: &Path) -> ExitCode {
     // A service manager sends SIGTERM to all processes at once: this one has to be the last.
     let _blocked = StopSignals::open();
-    let mut nothing = [0; 64];
+    let (mut said, mut is_tuned) = ([0; 64], true);
     let mut input = io::stdin().lock();
-    while input.read(&mut nothing).is_ok_and(|count| count > 0) {}
+    while let Ok(count @ 1..) = input.read(&mut said) {
+        is_tuned = said[count - 1] != 0;
+    }
+    if !is_tuned {
+        return ExitCode::SUCCESS;
+    }
     for _ in 0..TIMES {
         match tuning::undo(state) {
             // The process that was killed has its lock until it is gone.

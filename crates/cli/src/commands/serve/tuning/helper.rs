@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use host::tuning::{self, TuningError};
 use linux::event::StopSignals;
+use linux::landlock::{self, Access};
 use linux::namespace::may_configure_network;
 use linux::poll::{self, PollFd};
 use linux::privileges::{KeptCapabilities, drop_privileges};
+use linux::seccomp::{self, Work};
 use linux::{clock, entropy};
 use measurement::Timestamp;
 use measurement::remedy::SettingKind;
@@ -33,7 +35,7 @@ pub(crate) fn run(state: &Path, key: &Path, kinds: &[SettingKind]) -> ExitCode {
     // A stop signal is for the server too; here what was changed is undone first.
     let Ok(stop) = StopSignals::open() else { return ExitCode::from(exit::FAILED) };
     let mut helper = match prepare(state, key, kinds) {
-        Ok(key) => Helper { link, key, guests: BTreeMap::new(), tuned: Tuned::new(state, kinds) },
+        Ok((key, tuned)) => Helper { link, key, guests: BTreeMap::new(), tuned },
         Err(text) => {
             let report = LinkMessage::Report { from: String::new(), text };
             _ = (&link).write_all(&report.encode());
@@ -49,7 +51,7 @@ pub(crate) fn run(state: &Path, key: &Path, kinds: &[SettingKind]) -> ExitCode {
 
 /// Reads the key, undoes what an earlier process has left, and gives up all rights but that to change
 /// settings of the network.
-fn prepare(state: &Path, key: &Path, kinds: &[SettingKind]) -> Result<SharedKey, String> {
+fn prepare(state: &Path, key: &Path, kinds: &[SettingKind]) -> Result<(SharedKey, Tuned), String> {
     if !may_configure_network() {
         return Err("--allow-tune takes root, to change settings".to_owned());
     }
@@ -59,12 +61,24 @@ fn prepare(state: &Path, key: &Path, kinds: &[SettingKind]) -> Result<SharedKey,
         Ok(_) | Err(TuningError::Busy { .. }) => {}
         Err(error) => return Err(error.to_string()),
     }
+    tuning::prepare(state).map_err(|error| error.to_string())?;
+    let tuned = Tuned::new(state, kinds)?;
     // A service is stopped by systemd, which asks for more.
     if !kinds.contains(&SettingKind::Services) {
         let dropped = drop_privileges(None, KeptCapabilities::AdministrateNetwork);
         dropped.map_err(|error| format!("cannot give up capabilities: {error}"))?;
+        seal(state);
     }
-    Ok(key)
+    Ok((key, tuned))
+}
+
+/// Shuts the file system but for settings and their journal, and gives up system calls, as far as the
+/// kernel can.
+fn seal(state: &Path) {
+    let reads = SHOWN.map(Path::new);
+    let writes = [SETTINGS.map(Path::new).as_slice(), &[state]].concat();
+    let access = Access { reads: &reads, writes: &writes, ..Access::default() };
+    _ = (landlock::restrict(&access), seccomp::allow_only(Work::Tune));
 }
 
 struct Helper {
@@ -227,5 +241,9 @@ fn now() -> Timestamp {
     Timestamp::from_nanos(u64::try_from(clock::monotonic().as_nanos()).unwrap_or(u64::MAX))
 }
 
+/// Where the kernel tells of the host, and of processes that change settings.
+const SHOWN: [&str; 2] = ["/proc", "/sys"];
+/// Where it takes settings.
+const SETTINGS: [&str; 3] = ["/proc/sys", "/proc/irq", "/sys"];
 /// For a server to take what is sent.
 const PATIENCE: Duration = Duration::from_secs(1);
