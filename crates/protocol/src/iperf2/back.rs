@@ -3,7 +3,7 @@
 use super::client_header::{TRIP_TIMES_UPPER, UPPER_FLAGS};
 use super::{ClientHeader, HeaderAmount, word};
 
-/// What a client asks the server to send over TCP (clauses 3.3 to 3.6 of docs/protocol/iperf2.md).
+/// What a client asks the server to send (clauses 3.3 to 3.6 of docs/protocol/iperf2.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Back {
     /// Over which connection, and when.

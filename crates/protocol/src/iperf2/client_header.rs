@@ -33,6 +33,8 @@ pub struct DatagramSettings {
 }
 
 impl DatagramSettings {
+    /// Those of a server, which tells none (clause 4.9).
+    pub const NONE: Self = Self { bytes: [0; Self::MOST], length: 0 };
     /// Bytes of the longest.
     const MOST: usize = 108;
 
@@ -138,6 +140,8 @@ impl ClientHeader {
         };
         let upper = match self.way {
             HeaderWay::Server => REVERSE_UPPER,
+            // That flag is one of datagrams alone.
+            HeaderWay::Both if flags & WIDE_NUMBERS != 0 => BOTH_UPPER | NO_REPORT_UPPER,
             HeaderWay::Both => BOTH_UPPER,
             HeaderWay::Client | HeaderWay::ServerConnects { .. } => 0,
         };
@@ -180,6 +184,8 @@ const REVERSED: u32 = 0x0400_0000;
 const LENGTH_TOLD: u32 = 0x0001_0000;
 const REVERSE_UPPER: u32 = 0x0400;
 const BOTH_UPPER: u32 = 0x0800;
+/// The end of the flow is not answered.
+const NO_REPORT_UPPER: u32 = 0x0008;
 pub(super) const TRIP_TIMES_UPPER: u32 = 0x0010;
 /// Offset of the upper flags in a header of 2.1+.
 pub(super) const UPPER_FLAGS: usize = 32;
@@ -245,6 +251,10 @@ mod tests {
         let datagram =
             "48010098 00000001 000017e0 0 0 ffffff9c 0 0 0 00020001 00080003 0 00100000 0 0";
         assert_eq!(hexadecimal(udp.datagram().bytes()), datagram, "-u -t 1");
+        let both = ClientHeader { way: HeaderWay::Both, ..udp };
+        let datagram =
+            "4c010098 00000001 000017e0 0 0 ffffff9c 0 0 08080000 00020001 00080003 0 00100000 0 0";
+        assert_eq!(hexadecimal(both.datagram().bytes()), datagram, "-u --full-duplex -t 1");
         let start = Duration::new(0x6b09_7e78, 0x0001_dcfd * 1_000);
         let timed = ClientHeader { trip_times_from: Some(start), ..udp };
         let datagram = "680100d8 00000001 000017e0 0 0 ffffff9c 0 0 00100000 00020001 00080003 0 \
@@ -269,8 +279,23 @@ mod tests {
         let settings = Settings { connections: 1, asks: Asks::Back(back) };
         assert_eq!(Opening::recognise(&reverse.tcp()), Some(Opening::Header(settings)));
         assert_eq!(Back::rate(&reverse.tcp()[Opening::LENGTH..]), Some(2 << 20));
-        let mut datagram = vec![0; 16];
-        datagram.extend(PLAIN.datagram().bytes());
-        assert_eq!(SequenceWidth::told(&datagram), SequenceWidth::Bits64);
+        for (way, back) in [
+            (HeaderWay::Client, None),
+            (HeaderWay::Server, Some(BackWay::Reverse)),
+            (HeaderWay::Both, Some(BackWay::FullDuplex)),
+            (
+                HeaderWay::ServerConnects { port: 7, at_once: true },
+                Some(BackWay::Connect { port: 7, at_once: true }),
+            ),
+        ] {
+            let mut datagram = vec![0; 16];
+            datagram.extend(ClientHeader { way, ..PLAIN }.datagram().bytes());
+            assert_eq!(SequenceWidth::told(&datagram), SequenceWidth::Bits64);
+            let read = match Asks::in_datagram(&datagram) {
+                (Asks::Back(back), Some(rate)) if rate == 2 << 20 => Some(back.way),
+                _ => None,
+            };
+            assert_eq!(read, back, "{way:?}");
+        }
     }
 }

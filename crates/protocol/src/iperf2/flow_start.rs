@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::report::ServerReport;
 use super::sequence::{Datagram, SequenceWidth};
-use super::word;
+use super::{Asks, Back, BackWay, word};
 
 /// Format of the datagrams of a UDP flow, which its first datagram tells (clauses 4.2 to 4.4 of
 /// docs/protocol/iperf2.md).
@@ -14,6 +14,8 @@ pub struct FlowStart {
     /// Whether the first number is 0, as that of old clients, and not 1.
     has_zero: bool,
     is_timed: bool,
+    asks: Asks,
+    rate: Option<u64>,
 }
 
 /// Kind of a datagram of a UDP flow: payload or the end.
@@ -38,13 +40,33 @@ pub enum FlowDatagram {
 }
 
 impl FlowStart {
+    /// A flow that a server of 2.1+ sends as it was asked to.
+    pub const OF_SERVER: Self = Self {
+        width: SequenceWidth::Bits64,
+        has_zero: false,
+        is_timed: false,
+        asks: Asks::Nothing,
+        rate: None,
+    };
+
     /// Recognises the first datagram of a flow; none: no flow begins like that (clause 4.4).
     pub fn recognise(payload: &[u8]) -> Option<Self> {
         let width = SequenceWidth::told(payload);
         let first = Datagram::read(width, payload).filter(|_| !is_report(payload))?;
         let is_whole = payload.len() >= LEAST && (0..=FARTHEST_START).contains(&first.sequence);
         let (has_zero, is_timed) = (first.sequence == 0, asks_for_times(payload));
-        is_whole.then_some(Self { width, has_zero, is_timed })
+        let (asks, rate) = Asks::in_datagram(payload);
+        is_whole.then_some(Self { width, has_zero, is_timed, asks, rate })
+    }
+
+    /// What the client asks the server to send, and the rate in bit/s at which.
+    pub const fn asks(&self) -> (Asks, Option<u64>) {
+        (self.asks, self.rate)
+    }
+
+    /// Whether both ends send over the flow (`--full-duplex`), whose end is not answered (clause 4.10).
+    pub const fn is_full_duplex(&self) -> bool {
+        matches!(self.asks, Asks::Back(Back { way: BackWay::FullDuplex, .. }))
     }
 
     /// Whether the client asks how long its datagrams are on their way (`--trip-times`, clause 5.4).
@@ -138,6 +160,16 @@ mod tests {
         };
         let start = FlowStart::recognise(&narrow(0)).expect("a flow");
         assert_eq!(start.read(&narrow(-5)), End { last: 5, sent: None }, "0 to 4, and an end");
+    }
+
+    #[test]
+    fn what_a_server_sends_is_read_and_asks_for_nothing() {
+        // As 2.1.8 sends it, and linerate: digits follow the number.
+        let mut bytes = *b"0123456789012345678901234567890123456789";
+        bytes[..16].copy_from_slice(&[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 3, 232, 0, 0, 0, 0]);
+        let start = FlowStart::recognise(&bytes).expect("a flow");
+        assert_eq!((start, start.asks().0), (FlowStart::OF_SERVER, Asks::Nothing));
+        assert_eq!(start.read(&bytes), Payload { number: 1, sent: Duration::from_millis(1) });
     }
 
     #[test]

@@ -63,6 +63,21 @@ impl Opening {
     }
 }
 
+impl Asks {
+    /// What the header of a datagram of 2.1+ asks for to be sent (clause 4.3), and the rate in bit/s at
+    /// which; all other datagrams ask for nothing.
+    pub(super) fn in_datagram(payload: &[u8]) -> (Self, Option<u64>) {
+        let words = payload.get(DATAGRAM_WORDS..).unwrap_or_default();
+        let flags = word(words, 0).filter(|flags| is_extended(*flags));
+        match flags.map(|flags| Settings::read(flags, words).asks) {
+            Some(Self::Back(back)) => {
+                (Self::Back(back), words.get(Opening::LENGTH..).and_then(Back::rate))
+            }
+            _ => (Self::Nothing, None),
+        }
+    }
+}
+
 impl Settings {
     fn read(flags: u32, bytes: &[u8]) -> Self {
         let upper = word(bytes, UPPER_FLAGS).map_or(0, |word| word >> 16);
@@ -101,6 +116,8 @@ fn is_pattern(bytes: &[u8], from: usize) -> bool {
     counted.all(|(at, byte)| usize::from(*byte) == usize::from(b'0') + at % 10)
 }
 
+/// Where the words of a datagram begin: after sequence number and time.
+const DATAGRAM_WORDS: usize = 16;
 const VERSION1: u32 = 0x8000_0000;
 const RUN_NOW: u32 = 1;
 const EXTENDED: u32 = 0x4000_0000;
@@ -166,6 +183,35 @@ mod tests {
             assert_eq!(read, Some((connections, way)), "{name}");
         }
         assert_eq!(settings(&captured(0x4001_0078, u32::MAX, 0)), Some((1024, None)));
+    }
+
+    #[test]
+    fn datagrams_of_captures_ask_for_what_their_client_wants() {
+        let at_once = BackWay::Connect { port: 5001, at_once: true };
+        let later = BackWay::Connect { port: 5001, at_once: false };
+        let datagram = |flags, upper: u32| {
+            let mut bytes = [&[0; DATAGRAM_WORDS][..], &captured(flags, 1, upper)].concat();
+            bytes.resize(76, 0);
+            bytes[64..68].copy_from_slice(&100_000_u32.to_be_bytes());
+            bytes
+        };
+        for (name, flags, upper, way) in [
+            ("-u -R", 0x6c01_0098, 0x0400_0000, BackWay::Reverse),
+            ("-u --full-duplex", 0x6c01_0098, 0x0808_0000, BackWay::FullDuplex),
+            ("-u -d", 0xc801_0099, 0, at_once),
+            ("-u -r", 0xc801_0098, 0, later),
+        ] {
+            let bytes = datagram(flags, upper);
+            let (asks, rate) = Asks::in_datagram(&bytes);
+            let Asks::Back(back) = asks else { panic!("{name}: {asks:?}") };
+            assert_eq!((back.way, rate), (way, Some(100_000)), "{name}");
+            assert_eq!(back.amount, HeaderAmount::Centiseconds(50), "{name}");
+            assert_eq!(Asks::in_datagram(&bytes[..60]).1, None, "{name}, cut");
+        }
+        let plain = [datagram(0x4801_0098, 0), b"0123456789".repeat(50), vec![0xff; 200]];
+        for bytes in plain {
+            assert_eq!(Asks::in_datagram(&bytes), (Asks::Nothing, None));
+        }
     }
 
     #[test]
