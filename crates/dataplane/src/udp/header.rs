@@ -36,10 +36,9 @@ impl DatagramHeader {
         })
     }
 
-    /// Writes the header of a datagram that ends a flow of iperf2, in place of the one number
-    /// `sequence` (clause 4.5 of docs/protocol/iperf2.md).
-    pub fn write_end(&self, sent: Timestamp, sequence: u64, payload: &mut [u8]) {
-        self.write(sent, sequence.wrapping_neg(), payload);
+    /// Whether the receiver asked for the datagrams, so that it has gone if its host refuses them.
+    pub(super) fn is_asked_for(&self) -> bool {
+        matches!(self, Self::Iperf2 { settings, .. } if settings.bytes().is_empty())
     }
 
     /// Writes the headers of datagrams into their `payloads`: the first is number `sequence` and
@@ -65,8 +64,12 @@ impl DatagramHeader {
         }
     }
 
-    /// Writes the header of the datagram number `sequence` that is sent at `sent`.
-    fn write(&self, sent: Timestamp, sequence: u64, payload: &mut [u8]) {
+    /// Writes the header of the datagram number `sequence` that is sent at `sent`. A negative number, as a
+    /// complement, ends a flow of iperf2 (clause 4.5 of docs/protocol/iperf2.md).
+    ///
+    /// # Panics
+    /// `payload` is shorter than the header.
+    pub fn write(&self, sent: Timestamp, sequence: u64, payload: &mut [u8]) {
         match self {
             Self::Iperf3(width) => Header { sent, sequence }.write(*width, payload),
             Self::Iperf2 { epoch, settings } => {
@@ -110,6 +113,11 @@ impl ReceivedHeader {
                 FlowDatagram::End { sent: None, .. } | FlowDatagram::Other => None,
             },
         }
+    }
+
+    /// Whether this end sends over the same flow, as its peer asked for.
+    pub(super) fn is_answered(&self) -> bool {
+        matches!(self, Self::Iperf2(flow) if flow.start().is_full_duplex())
     }
 
     /// Whether a header has no more than the low half of a number.

@@ -143,7 +143,8 @@ impl<I: ReceiveMethod> Receiver<I> {
     fn refused(&mut self, error: &io::Error, now: Timestamp) -> Step {
         match error.kind() {
             ErrorKind::WouldBlock => self.backoff.wait(now),
-            ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Step::Again,
+            ErrorKind::Interrupted => Step::Again,
+            ErrorKind::ConnectionRefused if !self.header.is_answered() => Step::Again,
             _ => {
                 self.published.finish(error.raw_os_error());
                 Step::Done

@@ -166,9 +166,10 @@ impl<O: SendMethod> Sender<O> {
     fn refused(&self, error: &io::Error, now: Timestamp) -> Step {
         match error.kind() {
             ErrorKind::WouldBlock => Step::Writable,
+            ErrorKind::Interrupted => Step::Again,
             // An ICMP error of an earlier datagram, reported once (udp(7)); the control
-            // connection shows whether the peer is gone.
-            ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Step::Again,
+            // connection, if there is one, shows whether the peer is gone.
+            ErrorKind::ConnectionRefused if !self.header.is_asked_for() => Step::Again,
             // The device queue is full (send(2)); epoll(7) does not report when it has room.
             _ if linux::lacks_buffers(error) => Step::Until(now.after(QUEUE_RETRY)),
             _ => {
