@@ -19,7 +19,16 @@ pub(super) struct Case {
 
 impl Case {
     pub(super) fn is_udp(&self) -> bool {
-        self.options.split(' ').any(|word| word == "-u")
+        self.has("-u")
+    }
+
+    /// Whether the server sends over the client's own flow, whose end it does not report.
+    pub(super) fn is_over_one_flow(&self) -> bool {
+        self.is_udp() && (self.has("-R") || self.has("--full-duplex"))
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.options.split(' ').any(|word| word == option)
     }
 
     const fn of(options: &'static str) -> Self {
@@ -58,7 +67,7 @@ impl Case {
     }
 }
 
-pub(super) const CASES: [Case; 18] = [
+pub(super) const CASES: [Case; 22] = [
     Case::of("-t 1"),
     Case::of_bytes("-n 3M", 3_072.0).in_short(),
     Case::of_bytes("-n 2M -w 256K -l 8K", 2_048.0),
@@ -77,6 +86,10 @@ pub(super) const CASES: [Case; 18] = [
     Case { under_way: EXCHANGE, ..Case::of("-t 1 --bounceback").of_2_1().in_short() },
     Case::of("-t 1 --trip-times -b 50M -l 16K").of_2_1(),
     Case::of("-u -t 1 --trip-times -b 10M").of_2_1(),
+    Case::of("-u -t 1 -R -b 5M -l 1000").of_2_1().loose().in_short(),
+    Case::of("-u -t 1 --full-duplex -b 5M").of_2_1().loose(),
+    Case::of("-u -t 1 -d -b 5M").of_2_1().loose(),
+    Case::of("-u -t 1 -r -b 5M").of_2_1().loose(),
 ];
 
 /// A request and its response, of 100 bytes each: the default of `--bounceback`.

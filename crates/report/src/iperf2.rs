@@ -96,7 +96,7 @@ impl Text {
         let rows = totals(course);
         let mut out = self.rows(&rows, date);
         if course.plan.transport == Transport::Udp && self.form == Form::Text {
-            out += &rows.iter().map(sent).collect::<String>();
+            out += &rows.iter().filter(|row| row.sent > 0).map(sent).collect::<String>();
         }
         for (index, stream) in course.streams.iter().enumerate() {
             let report = reported.iter().find(|report| report.id == stream.id);
@@ -155,7 +155,8 @@ impl Text {
             return rows.iter().map(|row| row.csv(date)).collect();
         }
         let is_first = !std::mem::replace(&mut self.is_headed, true);
-        let head = if is_first { format!("{HEADER}\n") } else { String::new() };
+        let columns = if rows.iter().any(|row| row.datagrams.is_some()) { COLUMNS } else { "" };
+        let head = if is_first { format!("{HEADER}{columns}\n") } else { String::new() };
         rows.iter().fold(head, |out, row| out + &row.text(self.unit))
     }
 }

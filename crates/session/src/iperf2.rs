@@ -3,3 +3,4 @@
 
 pub(crate) mod client;
 pub(crate) mod server;
+mod udp_end;

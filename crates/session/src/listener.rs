@@ -108,11 +108,14 @@ type Listening = (Option<TcpListener>, Option<UdpSocket>, SocketAddr);
 
 /// The listeners of the transports that were asked for, on one port.
 fn listen(options: &ServerOptions) -> Result<Listening, SessionError> {
+    let device = options.session.device.as_deref();
     if options.only == Some(Transport::Udp) {
         let (udp, address) = or_v4(options, |on, dual| listen_udp(options, on, dual))?;
-        return Ok((None, Some(udp), address));
+        // Clients prove their addresses by TCP, where no other server has the port.
+        let proof = || linux::tcp::listen_on(device, address, is_dual(options)).ok();
+        let tcp = options.session.connects_back.then(proof).flatten();
+        return Ok((tcp, Some(udp), address));
     }
-    let device = options.session.device.as_deref();
     let tcp = |on, dual| {
         let listener = linux::tcp::listen_on(device, on, dual)?;
         let address = listener.local_addr()?;

@@ -22,6 +22,7 @@ pub(crate) mod options;
 pub(crate) mod pace;
 pub(crate) mod peer_table;
 pub(crate) mod progress;
+pub(crate) mod proved;
 pub(crate) mod rates;
 pub(crate) mod registry;
 pub(crate) mod setup_deadline;

@@ -51,8 +51,8 @@ pub(crate) struct Iperf2Parts {
     pub(crate) message: Option<Arc<[u8]>>,
     /// How requests are answered that a client sends; none: as the exchange of the plan says.
     pub(crate) bounce: Option<Bounce>,
-    /// The flow of a client that is received; none: datagrams are those of iperf3.
-    pub(crate) flow: Option<Arc<Iperf2Flow>>,
+    /// The flows that are received, one on each stream; none: datagrams are those of iperf3.
+    pub(crate) flows: Vec<Arc<Iperf2Flow>>,
 }
 
 impl Setting {

@@ -308,7 +308,7 @@ impl Trial {
     }
 
     /// When a byte moved last.
-    fn moved_last(&self) -> Option<Timestamp> {
+    pub(crate) fn moved_last(&self) -> Option<Timestamp> {
         let began = self.began()?;
         let moved = self.pool.read().map(|(_, _, counters)| counters.last).max();
         Some(moved.unwrap_or_default().max(began))
@@ -390,8 +390,8 @@ impl Trial {
     }
 
     fn has_all(&self, sent: Option<&[Sent]>) -> bool {
-        let mut receivers = self.pool.read().filter(|(_, sender, _)| !sender).peekable();
-        if receivers.peek().is_none() {
+        let mut receivers = self.pool.read().filter(|(_, sender, _)| !sender);
+        if self.pool.receivers_finished() {
             return true;
         }
         let Some(sent) = sent.map(by_id) else { return false };

@@ -81,8 +81,14 @@ fn a_server_connects_to_an_iperf2_client_where_it_may() {
     let line = ended(&server, "iperf2, TCP both ways, 1 stream");
     assert!(line.contains("send 300.0 KiB") && line.contains("receive 300.0 KiB"), "{line}");
     let server = Server::start();
-    _ = iperf2(&server, &options);
+    let alone = iperf2(&server, &options).expect("it is there");
+    alone.assert_prints(&["[SUM]", " sec  "]);
+    let words = format!("{alone:?}");
+    assert!(words.contains("expected reverse connect did not occur"), "{words}");
+    assert!(!words.contains("reset by peer"), "{words}");
     server.line_with("it asks this server to connect to it (--connect-back)");
+    let line = ended(&server, "iperf2, TCP send, 2 streams");
+    assert!(line.ends_with(": done"), "{line}");
 }
 
 #[test]

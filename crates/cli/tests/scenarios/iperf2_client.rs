@@ -119,10 +119,13 @@ fn an_iperf2_server_connects_back_and_sends() {
     server.signal("INT");
     let printed = server.finish().stdout;
     assert_eq!(printed.matches(",1000000,").count(), 2, "{printed}");
-    // A server that does not know it, and a port that is taken.
+    // A server that may not do it receives for its part; and a port that is taken.
     let stranger = Server::start();
-    let refused = iperf(stranger.address.port(), &format!("-d -t 0.3 -L {own}"));
+    let refused = iperf(stranger.address.port(), &format!("-d -n 100K -L {own}"));
     assert_eq!(refused.code, Some(1), "{refused:?}");
+    refused.assert_prints(&["[  1] 0.0000-", "100 KBytes"]);
+    let words = "start linerate serve with --connect-back, or use --full-duplex";
+    assert!(refused.stderr.contains(words), "{refused:?}");
     let taken = iperf(port, &format!("-d -t 0.3 -L {}", stranger.address.port()));
     assert_eq!(taken.code, Some(1), "{taken:?}");
     assert!(taken.stderr.contains("-L chooses the port"), "{taken:?}");

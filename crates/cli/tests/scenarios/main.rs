@@ -28,6 +28,7 @@ mod import;
 mod interruptions;
 mod iperf2;
 mod iperf2_client;
+mod iperf2_udp;
 mod ladder;
 mod latency;
 mod many;

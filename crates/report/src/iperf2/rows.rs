@@ -166,8 +166,17 @@ fn rows(
         .enumerate()
         .map(|(index, (stream, (a, b)))| {
             let moved = b.counters.since(&a.counters);
+            let all = moved.sequence;
+            let comes = !stream.sender && transport == Transport::Udp;
+            let datagrams = comes.then(|| Datagrams {
+                jitter_millis: b.counters.jitter_nanos as f64 / 1e6,
+                lost: all.saturating_sub(moved.unique),
+                all,
+                one_way: None,
+            });
             Iperf2Row {
-                sent: b.counters.sequence.saturating_sub(a.counters.sequence) + ends,
+                sent: if stream.sender { all + ends } else { 0 },
+                datagrams,
                 transport,
                 way: way(stream),
                 // Both directions of a connection have its number.
@@ -186,9 +195,21 @@ fn rows(
         let last = &rows[rows.len() - 1];
         let way = last.way;
         let sum = Iperf2Row::new(Whose::Sum(rows.len()), span, bytes);
-        rows.push(Iperf2Row { sent, transport, way, ..sum });
+        let datagrams = rows.iter().map(|row| row.datagrams).reduce(together).flatten();
+        rows.push(Iperf2Row { sent, transport, datagrams, way, ..sum });
     }
     rows
+}
+
+/// What came on two streams; none: this end sends on one.
+fn together(one: Option<Datagrams>, other: Option<Datagrams>) -> Option<Datagrams> {
+    let (one, other) = (one?, other?);
+    Some(Datagrams {
+        jitter_millis: one.jitter_millis.max(other.jitter_millis),
+        lost: one.lost + other.lost,
+        all: one.all + other.all,
+        one_way: None,
+    })
 }
 
 /// Bytes at the start of a connection (docs/protocol/iperf2.md, clause 3.5).

@@ -120,6 +120,39 @@ UDP buffer size: 16.0 KByte (default)
 }
 
 #[test]
+fn what_a_client_receives_by_udp_has_jitter_and_loss() {
+    let counters =
+        |bytes, sequence, unique| StreamCounters { bytes, sequence, unique, ..Default::default() };
+    let all = |count: u32, moved: StreamCounters, direction| {
+        let plan = plan(Transport::Udp, direction, count);
+        let mut streams = streams(count, false);
+        if direction == Direction::Both {
+            streams.insert(0, self::streams(1, true).remove(0));
+        }
+        let mut samples = [sample(0, &streams, 0, 0), sample(1_000, &streams, 0, 0)];
+        samples[1].streams.iter_mut().for_each(|one| one.counters = moved);
+        let mut text = Text::new(Form::Text, UnitFormat::Adaptive);
+        text.summary(&course(&plan, &streams, &samples), &[], "")
+    };
+    let two = all(2, counters(13_230, 10, 9), Direction::Receive);
+    let expected = "\
+[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams
+[ *1] 0.0000-1.0000 sec  12.9 KBytes   106 Kbits/sec   0.000 ms 1/10 (10%)
+[ *2] 0.0000-1.0000 sec  12.9 KBytes   106 Kbits/sec   0.000 ms 1/10 (10%)
+[SUM] 0.0000-1.0000 sec  25.8 KBytes   212 Kbits/sec   0.000 ms 2/20 (10%)
+";
+    assert_eq!(two, expected);
+    let both = all(1, counters(14_700, 10, 10), Direction::Both);
+    let expected = "\
+[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams
+[  1] 0.0000-1.0000 sec  14.4 KBytes   118 Kbits/sec
+[ *1] 0.0000-1.0000 sec  14.4 KBytes   118 Kbits/sec   0.000 ms 0/10 (0%)
+[  1] Sent 11 datagrams
+";
+    assert_eq!(both, expected);
+}
+
+#[test]
 fn values_are_separated_by_commas() {
     let (plan, streams) = (plan(Transport::Udp, Direction::Send, 1), streams(1, true));
     let samples = [sample(0, &streams, 0, 0), sample(2_000, &streams, 182 * 1_470, 182)];

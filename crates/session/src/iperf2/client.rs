@@ -18,7 +18,6 @@ mod header;
 mod opening;
 mod running;
 mod tcp_end;
-mod udp_end;
 
 use opening::{Connected, Opening};
 use running::Running;

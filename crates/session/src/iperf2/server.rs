@@ -2,6 +2,7 @@
 //! begin as theirs do, on which this end receives, sends or answers, and UDP flows, which it receives.
 //! Which connection belongs to which test the acceptor decides (`iperf3::server`).
 
+mod answers;
 mod asked;
 mod connections;
 mod flow;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::concurrent_tests::ConcurrentTests;
 use super::metrics::ServerMetrics;
 use super::options::SessionOptions;
+use super::proved::ProvedAddresses;
 use super::rates::RateShares;
 use super::registry::Registry;
 use super::status::StatusBoard;
@@ -22,6 +23,8 @@ pub(crate) struct ServerContext {
     pub(crate) yielding: Yielding,
     pub(crate) registry: Arc<Registry>,
     pub(crate) concurrent: Arc<ConcurrentTests>,
+    /// Addresses to which datagrams may be sent that a datagram asks for.
+    pub(crate) proved: Arc<ProvedAddresses>,
     /// What is granted of the rates that all tests may have together.
     pub(crate) rates: Arc<RateShares>,
     pub(crate) metrics: Arc<ServerMetrics>,

@@ -60,11 +60,13 @@ pub enum Refusal {
     /// An iperf2 client asks the server to connect to it (`--connect-back`).
     #[serde(rename = "connect_back")]
     ConnectBack,
+    /// A UDP client of iperf2 asks to be sent datagrams, and its address may be forged.
+    Unproved,
 }
 
 impl Refusal {
     /// All reasons of refusal, in the order of declaration.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Busy,
         Self::Address,
         Self::RateLimited,
@@ -86,6 +88,7 @@ impl Refusal {
         Self::Denied,
         Self::TotalRate,
         Self::ConnectBack,
+        Self::Unproved,
     ];
 
     /// Name of the reason in the log and in metrics, e.g. `busy`.
@@ -112,6 +115,7 @@ impl Refusal {
             Self::Denied => "denied",
             Self::TotalRate => "total_rate",
             Self::ConnectBack => "connect_back",
+            Self::Unproved => "unproved",
         }
     }
 }
@@ -146,6 +150,10 @@ impl fmt::Display for Refusal {
             Self::Denied => "its address may not test here (--allow, --deny)",
             Self::TotalRate => "other tests have all of the rate (--max-total-rate)",
             Self::ConnectBack => "it asks this server to connect to it (--connect-back)",
+            Self::Unproved => {
+                "it asks to be sent datagrams, and its address is not proved: a TCP test from it \
+                 (iperf -c HOST) proves it for ten minutes"
+            }
         })
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct EngineFactory {
     of_each: Option<u64>,
     file: Option<PathBuf>,
     marks: Option<WriteMarks>,
-    flow: Option<Arc<Iperf2Flow>>,
+    flows: Vec<Arc<Iperf2Flow>>,
     resources: SharedResources,
     fallback: FallbackPolicy,
     used: Engines,
@@ -68,7 +68,7 @@ impl EngineFactory {
             amount: amount.clone(),
             of_each: (setting.amounts == Amounts::OfEach).then(|| of_each(spec)).flatten(),
             marks: setting.iperf2.marks,
-            flow: setting.iperf2.flow.clone(),
+            flows: setting.iperf2.flows.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
             resources: SharedResources::new(buffer, pattern)
                 .with_bulk(bulk)
@@ -98,8 +98,10 @@ impl EngineFactory {
             (Transport::Udp, false) => BufferKind::ReceivedDatagrams,
             (Transport::Udp, true) => BufferKind::Segments,
         };
-        // Later datagrams of a flow of iperf2 may be longer than its first one.
-        let least = if self.flow.is_some() { LEAST_ROOM } else { 0 };
+        // Later datagrams of a flow of iperf2 may be longer than its first one; those that are sent
+        // are as long as the room.
+        let is_of_iperf2 = !self.flows.is_empty() && kind == BufferKind::ReceivedDatagrams;
+        let least = if is_of_iperf2 { LEAST_ROOM } else { 0 };
         let (block, pattern) = (self.resources.block().max(least), self.resources.pattern());
         BufferPlan { kind, block, pattern, pages: self.resources.pages() }
     }
@@ -119,7 +121,9 @@ impl EngineFactory {
                 self.tcp_receiver(socket, *read_before, &counters)?
             }
             (StreamSocket::Udp { socket }, true) => self.udp_sender(socket, &counters)?,
-            (StreamSocket::Udp { socket }, false) => self.udp_receiver(socket, &counters)?,
+            (StreamSocket::Udp { socket }, false) => {
+                self.udp_receiver((one.id, socket), &counters)?
+            }
         };
         let used = if one.sender { &mut self.used.send } else { &mut self.used.receive };
         // That one stream had to do without what was asked for is not forgotten.
@@ -293,18 +297,18 @@ impl EngineFactory {
 
     fn udp_receiver(
         &self,
-        socket: &Arc<UdpSocket>,
+        (id, socket): (u32, &Arc<UdpSocket>),
         counters: &Arc<Counters>,
     ) -> Result<EngineWithUse, SessionError> {
+        let flow = self.flows.get(id.wrapping_sub(1) as usize % self.flows.len().max(1));
         let engines: Vec<_> = udp::RECEIVERS.iter().map(|entry| entry.engine).collect();
         let switch = self.switch_for_batches(EngineRole::Receiver);
         self.build(self.choose(&engines, switch), engines[0], |engine| {
             let entry = udp::RECEIVERS.iter().find(|entry| entry.engine == engine);
             let incoming = udp::Incoming {
                 socket: Arc::clone(socket),
-                header: self
-                    .flow
-                    .clone()
+                header: flow
+                    .cloned()
                     .map_or_else(|| self.header.received(), ReceivedHeader::Iperf2),
                 counters: Arc::clone(counters),
                 goal: self.amount.goal.clone(),

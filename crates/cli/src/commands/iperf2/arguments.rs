@@ -229,13 +229,6 @@ impl Arguments {
         if self.host.is_empty() != self.server {
             return Err("choose one: a server (-s), or a client of one (-c HOST)".to_owned());
         }
-        if self.udp && self.reverse {
-            return Err(
-                "-R is there over TCP alone; type linerate test HOST --udp --receive with a \
-                        linerate server"
-                    .to_owned(),
-            );
-        }
         if self.socket.frames.is_some() && (!self.udp || self.rate.is_some()) {
             return Err(
                 "--isochronous is there over UDP, and has its own rate: add -u, and leave -b \
@@ -249,10 +242,13 @@ impl Arguments {
             );
         }
         let has_other_way = self.reverse || self.full_duplex || self.dual.is_some();
-        if self.socket.trip_times && (has_other_way || self.bounce.is_some()) {
-            return Err("--trip-times is of what the client sends alone: leave out -R, -d, -r, \
-                        --full-duplex and --bounceback"
-                .to_owned());
+        let is_one_way = self.socket.trip_times || self.socket.frames.is_some();
+        if is_one_way && (has_other_way || self.bounce.is_some()) {
+            return Err(
+                "--trip-times and --isochronous are of what the client sends alone: leave \
+                        out -R, -d, -r, --full-duplex and --bounceback"
+                    .to_owned(),
+            );
         }
         if self.full_duplex {
             self.check_full_duplex()?;
@@ -264,9 +260,6 @@ impl Arguments {
             Some(_) if self.server => {
                 Err("-d and -r are options of the client: add -c HOST".to_owned())
             }
-            Some(_) if self.udp => {
-                Err("-d and -r are there over TCP alone: leave out -u".to_owned())
-            }
             Some(_) if self.reverse => {
                 Err("-R is one direction, -d and -r are two: choose one".to_owned())
             }
@@ -277,8 +270,6 @@ impl Arguments {
     fn check_full_duplex(&self) -> Result<(), String> {
         let wrong = if self.server {
             "--full-duplex is an option of the client: add -c HOST"
-        } else if self.udp {
-            "--full-duplex is there over TCP alone: leave out -u"
         } else if self.reverse || self.dual.is_some() {
             "--full-duplex has both directions: leave out -R, -d and -r"
         } else if self.amount.is_some() {
@@ -350,7 +341,8 @@ mod tests {
     fn what_is_not_there_is_told_in_a_sentence() {
         for (line, words) in [
             ("-c here -F x", "-F is an option of iperf that linerate does not have"),
-            ("-c here --trip-times --bounceback", "--trip-times is of what the client sends"),
+            ("-c here --trip-times --bounceback", "are of what the client sends alone"),
+            ("-c here -u --isochronous -R", "leave out -R, -d, -r"),
             ("-c here --isochronous", "--isochronous is there over UDP"),
             ("-c here -u --isochronous=30:2M,100k", "leave the deviation out"),
             ("-c here -u --isochronous=30", "as 60:20m"),
@@ -364,7 +356,6 @@ mod tests {
             ("-c here --bounceback=100000", "0.1 ms to 5 s"),
             ("-c here --bounceback -l 257K", "at most 256K"),
             ("-c here -H 10.0.0.1", "-H is of a server"),
-            ("-c here -u -d", "over TCP alone"),
             ("-c here -R -r", "choose one"),
             ("-s -d", "options of the client"),
             ("-s -c here", "choose one"),
@@ -374,7 +365,6 @@ mod tests {
             ("-c", "-c needs a value"),
             ("-u", "a client of one (-c HOST)"),
             ("here", "'here' belongs to no option"),
-            ("-c here -u -R", "-R is there over TCP alone"),
             ("-c here -y X", "C alone"),
             ("-c here -b 10pps", "-b 10pps"),
             ("-c here -p 0", "-p 0"),

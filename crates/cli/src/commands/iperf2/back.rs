@@ -12,7 +12,7 @@ use measurement::outcome::Ending;
 use measurement::{End, TestPlan};
 use session::Server;
 use session::client::{ConnectBack, Request};
-use session::server::{AccessList, Log};
+use session::server::{AccessList, Log, ServerMetrics};
 
 use super::arguments::{Arguments, Dual};
 use super::server::{Iperf2Log, options};
@@ -22,6 +22,7 @@ use super::{plan, words};
 pub(super) struct Listener {
     /// How each of its connections ended.
     ended: Receiver<Ending>,
+    metrics: Arc<ServerMetrics>,
     asked: ConnectBack,
 }
 
@@ -47,12 +48,13 @@ impl Listener {
         options.access = AccessList { allow: vec![prefix], ..AccessList::default() };
         let server = Server::bind(options)
             .map_err(|error| format!("{error}; -L chooses the port for what the server sends"))?;
+        let metrics = server.metrics();
         let (said, ended) = mpsc::channel();
         let log = Arc::new(Iperf2Log::new(arguments, arguments.streams().into(), Some(said)));
         let run = move || server.run(log as Arc<dyn Log>, None);
         let thread = thread::Builder::new().spawn(run);
         thread.map_err(|error| format!("cannot start a thread: {error}"))?;
-        Ok(Self { ended, asked: ConnectBack { port, at_once: dual == Dual::AtOnce } })
+        Ok(Self { ended, metrics, asked: ConnectBack { port, at_once: dual == Dual::AtOnce } })
     }
 
     /// Port and time of the connections that the server is asked for.
@@ -63,10 +65,10 @@ impl Listener {
     /// Waits until the server has sent on as many connections as the test has.
     pub(super) fn finish(self, plan: &TestPlan, interrupts: &StopSignals) -> ExitCode {
         let time = match plan.end {
-            End::Time(time) => time,
-            End::Bytes(_) | End::Blocks(_) | End::Open => LONGEST,
+            End::Time(time) if !self.asked.at_once => time,
+            _ => Duration::ZERO,
         };
-        let deadline = clock::monotonic() + time + MORE;
+        let mut deadline = clock::monotonic() + time + MORE;
         let mut left = plan.streams;
         let mut code = ExitCode::SUCCESS;
         while left > 0 {
@@ -79,12 +81,16 @@ impl Listener {
                     left -= 1;
                 }
                 Ok(_) => left -= 1,
+                Err(RecvTimeoutError::Timeout) if self.metrics.snapshot().running > 0 => {
+                    deadline = clock::monotonic() + MORE;
+                }
                 Err(RecvTimeoutError::Timeout) if clock::monotonic() < deadline => {}
                 Err(_) => {
-                    let port = self.asked.port;
+                    let (transport, port) = (plan.transport, self.asked.port);
                     return words::fail(&format!(
-                        "the server did not send: it cannot reach TCP port {port} of this host, or \
-                         does not do that (linerate serve: --connect-back)"
+                        "the server did not send: it cannot reach {transport} port {port} of this \
+                         host, or does not do that; start linerate serve with --connect-back, or use \
+                         --full-duplex"
                     ));
                 }
             }
@@ -96,5 +102,3 @@ impl Listener {
 const LOOK: Duration = Duration::from_millis(50);
 /// Within which a server may connect, and what is on its way comes.
 const MORE: Duration = Duration::from_secs(10);
-/// For an amount of bytes.
-const LONGEST: Duration = Duration::from_secs(3600);

@@ -101,8 +101,9 @@ impl Observer for Printer {
 
 /// As iperf2 says it, of each flow that the server did not report; whether there is one.
 fn warn_of_silence(record: &TestRecord) -> bool {
-    // No member of a multicast group reports.
-    if record.peer.as_ref().is_some_and(|peer| peer.address.ip().is_multicast()) {
+    // No member of a multicast group reports, and nobody of a flow over which the server sends.
+    let is_group = record.peer.as_ref().is_some_and(|peer| peer.address.ip().is_multicast());
+    if is_group || record.plan.direction.receives() {
         return false;
     }
     let mut is_silent = false;

@@ -67,10 +67,10 @@ Usage: iperf [-s|-c HOST] [options]
   -s, --server                Run as a server of TCP, or of UDP (-u)
   -p, --port N                Port of the server [default: 5001; linerate serve: 5201]
   -u, --udp                   UDP in place of TCP
-  -R, --reverse               The server sends (TCP)
-  -d, --dualtest              The server sends, too, over connections to this host (TCP)
+  -R, --reverse               The server sends
+  -d, --dualtest              The server sends, too, to a port of this host
   -r, --tradeoff              As -d, after what the client sends
-      --full-duplex           Both send over the same connection (TCP)
+      --full-duplex           Both send over the same connection or flow
       --bounceback[=N]        Round trips of N requests a period [default: 10] (TCP)
       --bounceback-period[=S] Period in seconds, 0: one request after another [default: 1]
       --bounceback-hold MS    The server waits so many milliseconds before it answers

@@ -23,7 +23,7 @@ pub(super) struct Connected {
     pub(super) server: SocketAddr,
     pub(super) local_address: SocketAddr,
     pub(super) streams: Vec<Opened>,
-    /// Round-trip time of the first connection; zero: there is none.
+    /// Round-trip time of the first connection; of flows a long one, as it is not known.
     pub(super) rtt: Duration,
 }
 
@@ -55,7 +55,11 @@ impl<'a> Opening<'a> {
             |to: &SocketAddr| request.bind.is_none_or(|bind| bind.is_ipv4() == to.is_ipv4());
         let addresses = resolve(&request.host, request.port, request.family)?;
         let mut last = SessionError::BindFamily { host: request.host.clone() };
+        let is_sent = request.plan.direction.receives() || self.options.back.is_some();
         for server in addresses.into_iter().filter(usable) {
+            if is_sent && !is_tcp {
+                self.prove(server)?;
+            }
             let first = if is_tcp { self.tcp(server, 0)? } else { self.udp(server, 0) };
             match first {
                 Ok(first) => return self.open_rest(server, first),
@@ -63,6 +67,16 @@ impl<'a> Opening<'a> {
             }
         }
         Err(last)
+    }
+
+    /// Proves to a linerate server that this host has its address: others send nothing for a datagram,
+    /// and an iperf2 may have no TCP, so that it does not matter how it ends.
+    fn prove(&self, to: SocketAddr) -> Result<(), SessionError> {
+        let bind = self.request.bind.map(|bind| SocketAddr::new(bind, 0));
+        let device = self.request.options.device.clone();
+        let settings = TcpOptions { bind, device, ..TcpOptions::default() };
+        _ = connect(to, &settings, PROOF, (self.interrupts, self.clock))?;
+        Ok(())
     }
 
     fn failure(&self, to: SocketAddr, error: io::Error) -> SessionError {
@@ -147,6 +161,10 @@ impl<'a> Opening<'a> {
     }
 }
 
+const LONG_WAY: Duration = Duration::from_millis(250);
+/// Longest time for a connection that is a proof.
+const PROOF: Duration = Duration::from_secs(1);
+
 /// A socket on which nothing was said.
 enum Socket {
     Tcp(TcpStream),
@@ -167,7 +185,7 @@ impl Socket {
                 let path = linux::tcp::info(socket).unwrap_or_default();
                 Duration::from_micros(path.rtt.into())
             }
-            Self::Udp(_) => Duration::ZERO,
+            Self::Udp(_) => LONG_WAY,
         }
     }
 

@@ -3,27 +3,29 @@
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use dataplane::udp::DatagramHeader;
+use dataplane::udp::{DatagramHeader, Iperf2Flow};
 use linux::event::StopSignals;
 use linux::poll::{PollFd, wait};
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::record::PeerStream;
 use measurement::{ByteSize, Direction, End, Peer, TestPlan, Timestamp, Transport};
-use protocol::iperf2::{Bounce, ClientHeader, WriteMarks};
+use protocol::iperf2::{Bounce, ClientHeader, FlowStart, WriteMarks};
 
 use super::header::header;
-use super::{Around, tcp_end, udp_end};
+use super::{Around, tcp_end};
 use crate::blocks::DEFAULT_BLOCK;
 use crate::error::SessionError;
 use crate::host_sampler::Interest;
+use crate::iperf2::udp_end::{self, Answer};
 use crate::measured::{Measured, Side};
 use crate::preflight::has_few_files;
 use crate::request::Watching;
 use crate::setting::{Amounts, FallbackPolicy, Iperf2Parts, Setting};
-use crate::sockets::Opened;
+use crate::sockets::{Opened, StreamSocket};
 use crate::spec::RunSpec;
 use crate::trial::Trial;
 
@@ -34,6 +36,8 @@ pub(super) struct Running {
     server: SocketAddr,
     header: DatagramHeader,
     block: ByteSize,
+    /// When the server was asked for datagrams, and how often.
+    asked: (Timestamp, u32),
 }
 
 /// A test that began and is over.
@@ -70,6 +74,7 @@ impl Running {
             file: None,
             calls: None,
             iperf2: Iperf2Parts {
+                flows: flows(&request.plan),
                 marks: WriteMarks::of(&told),
                 message: message(&request.plan, around.options.hold),
                 ..Iperf2Parts::default()
@@ -81,7 +86,7 @@ impl Running {
         let mut is_wanted = || !interrupts.is_some_and(StopSignals::arrived);
         let trial = Trial::prepare(spec, streams.clone(), setting, &mut is_wanted)?;
         around.observer.opened(trial.streams());
-        Ok(Self { trial, streams, server, header, block })
+        Ok(Self { trial, streams, server, header, block, asked: Default::default() })
     }
 
     pub(super) fn start(&mut self, around: &mut Around<'_>, peer: &Peer) {
@@ -92,17 +97,20 @@ impl Running {
     /// Runs the test to its end, and ends its connections or flows.
     pub(super) fn finish(mut self, around: &mut Around<'_>) -> Ended {
         let ending = self.run(around);
+        let plan = &around.request.plan;
+        let is_tcp = plan.transport == Transport::Tcp;
+        let mut reports = Vec::new();
+        if !is_tcp {
+            let is_plain = plan.direction == Direction::Send;
+            let answer = if is_plain { Answer::Awaited } else { Answer::None(1) };
+            let (sent, told) = (self.trial.sent(), (self.header, self.block));
+            reports = udp_end::end(&self.streams, &sent, told, (answer, &*around.clock));
+        }
         self.trial.finish(None, &*around.clock);
         around.observer.sampled(&self.trial.course());
-        let reports = match around.request.plan.transport {
-            Transport::Tcp => {
-                tcp_end::end(&self.streams, around);
-                Vec::new()
-            }
-            Transport::Udp => {
-                udp_end::end(&self.streams, &self.trial.sent(), (self.header, self.block), around)
-            }
-        };
+        if is_tcp {
+            tcp_end::end(&self.streams, around);
+        }
         let measured = self.trial.close_in_order();
         let ending = match (ending, &measured.stream_error) {
             (Ok(Ending::Completed), Some(error)) => Ending::Failed { error: error.clone() },
@@ -119,12 +127,32 @@ impl Running {
                 around.observer.sampled(&self.trial.course());
             }
             self.trial.clear_progress();
+            self.ask(now, around);
             if let Some(ending) = self.ending(now, around)? {
                 self.trial.stop(&*around.clock);
                 return Ok(ending);
             }
             self.wait(around)?;
         }
+    }
+
+    /// Asks for what the server alone sends over flows, by a datagram on each, until something comes.
+    fn ask(&mut self, now: Timestamp, around: &Around<'_>) {
+        let (plan, (last, times)) = (&around.request.plan, self.asked);
+        let is_asked = plan.transport == Transport::Udp && plan.direction == Direction::Receive;
+        let is_due = times == 0 || now >= last.after(ASKING);
+        if !is_asked || !is_due || times >= MOST_ASKED || self.trial.moved() > 0 {
+            return;
+        }
+        let mut datagram = vec![0; usize::try_from(self.block.bytes()).unwrap_or_default()];
+        self.header.write(now, 1, &mut datagram);
+        for one in &self.streams {
+            if let StreamSocket::Udp { socket } = &one.socket {
+                // One that is lost is sent again.
+                _ = socket.send(&datagram);
+            }
+        }
+        self.asked = (now, times + 1);
     }
 
     /// How the test ends now; none: it goes on.
@@ -148,7 +176,7 @@ impl Running {
         // The sender of what this end receives ends its connections.
         let time_is_up = time_is_up && !is_unanswered;
         if time_is_up || trial.has_moved_all(now) || trial.is_stuck() {
-            let is_vain = around.request.plan.direction.receives() && trial.moved() == 0;
+            let is_vain = around.request.plan.direction.receives() && trial.moved_each_way().0 == 0;
             return Ok(Some(if is_vain { failed(NOTHING) } else { Ending::Completed }));
         }
         Ok(trial.breakdown(now).map(failed))
@@ -223,6 +251,13 @@ fn own_part(plan: &TestPlan, header: usize) -> TestPlan {
     draft.check().unwrap_or_else(|_| plan.clone())
 }
 
+/// Flows that the server sends, one for each stream of a direction.
+fn flows(plan: &TestPlan) -> Vec<Arc<Iperf2Flow>> {
+    let count = if plan.direction.receives() { plan.streams } else { 0 };
+    let flow = |_| Arc::new(Iperf2Flow::new(FlowStart::OF_SERVER, channel().1, None));
+    (0..count).map(flow).collect()
+}
+
 /// The length of writes or datagrams; of iperf2's usual datagrams one fits a frame of Ethernet.
 fn block(plan: &TestPlan, server: SocketAddr, least: usize) -> ByteSize {
     let least = ByteSize::from_bytes(least as u64);
@@ -236,6 +271,9 @@ fn block(plan: &TestPlan, server: SocketAddr, least: usize) -> ByteSize {
 
 /// Of a server that does not know `-R`.
 const NOTHING: &str = "the server has sent nothing";
+/// After which time, and how often, a server is asked again that sends nothing.
+const ASKING: Duration = Duration::from_millis(250);
+const MOST_ASKED: u32 = 10;
 const UDP_PAYLOAD: ByteSize = ByteSize::from_bytes(1_470);
 const UDP_PAYLOAD_V6: ByteSize = ByteSize::from_bytes(1_450);
 /// How much longer than asked a server may send.

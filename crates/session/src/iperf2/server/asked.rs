@@ -3,20 +3,23 @@
 use std::time::Duration;
 
 use measurement::plan::{PlanDraft, PlanError};
-use measurement::{BitRate, ByteSize, Direction, End, Exchange, TestPlan, Transport};
+use measurement::{BitRate, ByteSize, Direction, End, Exchange, Pacing, TestPlan, Transport};
 use protocol::iperf2::{Asks, Back, BackWay, HeaderAmount, Settings};
 use protocol::iperf3::CounterWidth;
 
 use crate::blocks::DEFAULT_BLOCK;
+use crate::server::limits::RateLimit;
 use crate::spec::RunSpec;
 
 /// The plan of a test whose end is the client's affair.
 ///
 /// # Errors
 /// It has more connections than a test may have.
-pub(crate) fn plan(settings: &Settings) -> Result<TestPlan, PlanError> {
-    let mut draft = PlanDraft::new(Transport::Tcp, direction(&settings.asks));
+pub(crate) fn plan(transport: Transport, settings: &Settings) -> Result<TestPlan, PlanError> {
+    let mut draft = PlanDraft::new(transport, direction(&settings.asks));
     (draft.streams, draft.end) = (settings.connections, End::Open);
+    // Random bytes in a datagram could ask another server for something (clause 4.9).
+    draft.options.repeating_payload = transport == Transport::Udp;
     if let Asks::Answers(bounce) = settings.asks {
         let length = ByteSize::from_bytes(bounce.length() as u64);
         draft.exchange =
@@ -40,13 +43,13 @@ pub(crate) fn receiving(plan: &TestPlan) -> RunSpec {
     run_spec(draft, plan, DEFAULT_BLOCK)
 }
 
-/// What this end runs in the `direction` as a client asked `back` for it, the `rest` of whose header
-/// was read, at no more than the rate `most` on each connection.
+/// What this end runs in the `direction` as a client asked `back` for it, at the rate of `asked` bit/s
+/// on each connection, and at no more than `limit` on all of the `plan` together.
 pub(super) fn sending(
     plan: &TestPlan,
     direction: Direction,
     back: &Back,
-    (rest, most): (&[u8], Option<BitRate>),
+    (asked, limit): (Option<u64>, Option<RateLimit>),
 ) -> RunSpec {
     let mut draft = PlanDraft::clone(plan);
     draft.direction = direction;
@@ -57,15 +60,18 @@ pub(super) fn sending(
             End::Bytes(ByteSize::from_bytes(all.max(1)))
         }
     };
-    let asked = Back::rate(rest).map(BitRate::from_bits_per_second);
-    let rate = asked.into_iter().chain(most).min().filter(|rate| rate.bits_per_second() > 0);
-    draft.options.rate = rate;
+    let most = limit.map(|limit| limit.most.bits_per_second() / u64::from(plan.streams_in_all()));
+    let rate = asked.into_iter().chain(most).min().filter(|rate| *rate > 0);
+    draft.options.rate = rate.map(BitRate::from_bits_per_second);
+    if rate.is_some() && plan.transport == Transport::Udp {
+        // As iperf2 does it.
+        draft.options.pacing = Pacing::Average;
+    }
     let block = back.length.map_or(DEFAULT_BLOCK, |length| {
         ByteSize::from_bytes(u64::from(length).clamp(1, LONGEST_BLOCK))
     });
     // A client that has gone is noticed by the next write, which is due within a second.
-    let second =
-        rate.map_or(block, |rate| ByteSize::from_bytes((rate.bits_per_second() / 8).max(1)));
+    let second = rate.map_or(block, |rate| ByteSize::from_bytes((rate / 8).max(1)));
     run_spec(draft, plan, block.min(second))
 }
 
@@ -86,10 +92,11 @@ mod tests {
     fn spec(amount: HeaderAmount, length: Option<u32>, most: Option<u64>) -> RunSpec {
         let back = Back { way: BackWay::Reverse, length, amount, is_timed: false, rest: 0 };
         let settings = Settings { connections: 2, asks: Asks::Back(back) };
-        let plan = plan(&settings).expect("a plan");
+        let plan = plan(Transport::Tcp, &settings).expect("a plan");
         assert_eq!((plan.direction, plan.streams, plan.end), (Direction::Receive, 2, End::Open));
-        let most = most.map(BitRate::from_bits_per_second);
-        sending(&plan, Direction::Receive, &back, (&[], most))
+        let window = Duration::from_secs(1);
+        let limit = |most| RateLimit { most: BitRate::from_bits_per_second(2 * most), window };
+        sending(&plan, Direction::Receive, &back, (None, most.map(limit)))
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! One UDP flow of a client, on a thread of its own.
+//! One UDP flow of a client, on a thread of its own: what comes, and what the client is sent if it asks
+//! for that and its address is proved.
 
+use std::io::ErrorKind;
 use std::net::UdpSocket;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -9,30 +10,27 @@ use std::time::Duration;
 use dataplane::udp::{EarlyDatagram, Iperf2Flow};
 use linux::poll::{PollFd, wait};
 use measurement::outcome::Ending;
-use measurement::plan::PlanDraft;
 use measurement::record::PeerStream;
-use measurement::{
-    ByteSize, Direction, End, Peer, StreamCounters, StreamOptions, TestPlan, Timestamp, Transport,
-};
+use measurement::{Direction, Peer, StreamCounters, StreamOptions, TestPlan, Timestamp, Transport};
 use portable_atomic::Ordering::Relaxed;
-use protocol::iperf2::{FlowDatagram, FlowStart, ServerReport};
-use protocol::iperf3::CounterWidth;
+use protocol::iperf2::{Asks, Back, BackWay, FlowDatagram, FlowStart, ServerReport, Settings};
 
+use super::answers::Answers;
 use super::places::FlowPlace;
-use super::{SOFTWARE, failed};
-use crate::measured::Side;
+use super::{SOFTWARE, asked, failed};
+use crate::iperf2::udp_end::{self, Answer};
 use crate::server::concurrent_tests::Presence;
 use crate::server::context::{ServerContext, canonical};
-use crate::server::limits::Watch;
 use crate::server::log::{Log, Served};
 use crate::server::metrics::Refusal;
 use crate::server::status::StatusLine;
 use crate::server::sums::Sums;
-use crate::setting::{Amounts, FallbackPolicy, Iperf2Parts, Setting};
 use crate::socket_options::prepare_udp;
-use crate::sockets::{Opened, StreamSocket};
-use crate::spec::{RunSpec, Sent};
-use crate::trial::Trial;
+use crate::spec::Sent;
+
+mod part;
+
+use part::Part;
 
 /// A flow whose first datagram has come.
 pub(crate) struct Flow {
@@ -49,19 +47,30 @@ pub(crate) struct Flow {
 pub(super) struct FlowRun<'a> {
     shared: Arc<Iperf2Flow>,
     began: Timestamp,
+    /// Bytes of a datagram.
+    length: usize,
     socket: Arc<UdpSocket>,
     place: FlowPlace,
     server: &'a ServerContext,
     peer: Peer,
-    spec: RunSpec,
-    trial: Trial,
-    watch: Watch,
+    plan: TestPlan,
+    /// What the client is sent.
+    back: Option<Back>,
+    /// Why it is not sent what it asks for.
+    denied: Option<Refusal>,
+    /// Whether it was told the end of what it is sent.
+    has_told_end: bool,
+    /// What it hears of what has come.
+    answers: Option<Answers>,
+    /// What it has reported.
+    reports: Vec<PeerStream>,
+    sums: Sums,
     /// Its place among the tests that run; none: the address may be forged.
     known: Option<(Presence, StatusLine)>,
 }
 
 impl<'a> FlowRun<'a> {
-    /// Puts the flow under a worker; none: there is no worker for it.
+    /// The flow that comes to `socket`; none: there can be no such test.
     pub(super) fn new(flow: Flow, socket: UdpSocket, server: &'a ServerContext) -> Option<Self> {
         let Flow { start, began, length, early, place } = flow;
         let source = canonical(place.source());
@@ -73,121 +82,205 @@ impl<'a> FlowRun<'a> {
         // Those that came before are in order if they are counted first.
         std::thread::sleep(if is_group { EARLY_OF_GROUP } else { EARLY });
         _ = prepare_udp(&socket, &StreamOptions::default(), source.ip());
-        let opened = Opened { id: 1, sender: false, socket: StreamSocket::udp(socket) };
-        let StreamSocket::Udp { socket } = &opened.socket else { return None };
-        let socket = Arc::clone(socket);
-        let block = ByteSize::from_bytes(length as u64);
-        let spec = RunSpec { plan: plan()?, block, header: CounterWidth::Bits64.into() };
-        let setting = setting(server, Arc::clone(&shared));
-        let mut is_wanted = || !place.is_taken();
-        let trial = Trial::prepare(spec.clone(), vec![opened], setting, &mut is_wanted).ok()?;
-        let watch = Watch::new(&server.options.limits);
-        let known = None;
-        Some(Self { shared, began, socket, place, server, peer, spec, trial, watch, known })
-    }
-
-    /// Lets others know of it.
-    fn introduce(&mut self) -> &(Presence, StatusLine) {
-        let (server, trial) = (self.server, &self.trial);
-        self.known.get_or_insert_with(|| {
-            let presence = server.concurrent.enter(self.peer.address.ip(), trial.counters());
-            let status = server.status.enter(&self.peer, &self.spec.plan);
-            status.runs(server.clock.now(), None, trial.counters());
-            server.metrics.running.fetch_add(1, Relaxed);
-            (presence, status)
+        let (back, denied) = match granted(&start, &peer, server) {
+            Ok(back) => (back, None),
+            Err(why) => (None, Some(why)),
+        };
+        let asks = back.map_or(Asks::Nothing, Asks::Back);
+        let plan = asked::plan(Transport::Udp, &Settings { connections: 1, asks }).ok()?;
+        let told = back.and_then(|back| usize::try_from(back.length?).ok());
+        Some(Self {
+            shared,
+            began,
+            length: told.unwrap_or(length).clamp(LEAST, MOST),
+            socket: Arc::new(socket),
+            place,
+            server,
+            peer,
+            plan,
+            back,
+            denied,
+            has_told_end: false,
+            answers: None,
+            reports: Vec::new(),
+            sums: Sums::default(),
+            known: None,
         })
     }
 
-    /// Receives to the end, and reports the test.
-    pub(super) fn serve(mut self, log: &dyn Log) {
-        let clock = Arc::clone(&self.server.clock);
-        self.trial.start_as_of(self.began, &*clock);
-        let ending = self.receive();
-        self.trial.end_sending(&*clock);
-        let report = self.report();
-        let end = self.shared.end().map_or(0, <[u8]>::len);
-        let mut answers = Answers::new(self.counters().bytes.max(end as u64));
-        answers.answer(&self.shared, &report, &self.socket);
-        if self.known.is_none() && self.place.is_taken() {
-            // A flood of such lines would hide the others in the log.
-            return;
-        }
-        let shared = self.introduce().0.shared();
-        self.known = None;
-        let counters = self.counters();
-        let all = Sent { id: 1, bytes: counters.bytes, datagrams: counters.unique };
-        self.trial.finish(Some(&[all]), &*clock);
-        let Self { socket, place, server, peer, spec, trial, shared: flow, .. } = self;
-        let moved = trial.moved_each_way();
-        let told = flow.end().map(|_| of_client(&report, counters));
-        let told: Vec<_> = told.into_iter().collect();
-        let sums = Sums::new(moved, trial.close_in_order(), &told);
-        let over = Served { shared, ..Served::of((peer, spec.plan), ending, sums) };
-        over.count(&server.metrics, true);
-        log.ended(&over);
-        let end = EndedFlow { flow, report, socket, answers };
-        end.repeat(&place, server);
-        drop(place);
-        server.registry.note_stream();
+    /// Lets others know of it.
+    fn introduce(&mut self, part: &Part) {
+        let (server, counters) = (self.server, part.trial.counters());
+        self.known.get_or_insert_with(|| {
+            let presence = server.concurrent.enter(self.peer.address.ip(), counters.clone());
+            let status = server.status.enter(&self.peer, &self.plan);
+            status.runs(server.clock.now(), part.trial.time_is_up_at(), counters);
+            server.metrics.running.fetch_add(1, Relaxed);
+            (presence, status)
+        });
     }
 
-    /// Receives until the client ends the flow or is silent.
-    fn receive(&mut self) -> Ending {
+    /// Runs the test to its end, and reports it.
+    pub(super) fn serve(mut self, log: &dyn Log) {
+        let way = self.back.map(|back| back.way);
+        let is_later = matches!(way, Some(BackWay::Connect { at_once: false, .. }));
+        let direction = if is_later { Direction::Send } else { self.plan.direction };
+        let Ok(part) = self.open(direction) else { return };
+        let Some(mut ending) = self.carry(part) else { return };
+        if is_later && ending == Ending::Completed {
+            self.repeat(BEFORE_LATER);
+            ending = match self.open(Direction::Receive) {
+                Ok(part) => self.carry(part).unwrap_or(Ending::Completed),
+                Err(error) => failed(&error.to_string()),
+            };
+        }
+        if let Some(why) = self.denied {
+            self.server.metrics.refuse(why);
+            ending = failed(&why.to_string());
+        }
+        let shared = self.known.take().map(|(presence, _)| presence.shared()).unwrap_or_default();
+        let (test, sums) = ((self.peer.clone(), self.plan.clone()), std::mem::take(&mut self.sums));
+        let over = Served { shared, refusal: self.denied, ..Served::of(test, ending, sums) };
+        over.count(&self.server.metrics, true);
+        log.ended(&over);
+        self.repeat(LINGER);
+        drop(self.place);
+        self.server.registry.note_stream();
+    }
+
+    /// Moves what is to be moved at one time, and adds it up. Returns how it ended; none: nobody is
+    /// there, and a flood of such lines would hide the others in the log.
+    fn carry(&mut self, mut part: Part) -> Option<Ending> {
+        let clock = Arc::clone(&self.server.clock);
+        if part.trial.sends() {
+            part.trial.start(&*clock);
+        } else {
+            part.trial.start_as_of(self.began, &*clock);
+        }
+        let ending = self.mind(&mut part);
+        part.trial.end_sending(&*clock);
+        self.answer(&part);
+        if ending != Ending::Interrupted {
+            self.tell_end(&part);
+        }
+        if self.known.is_none() && self.place.is_taken() {
+            return None;
+        }
+        self.introduce(&part);
+        let counters = part.counters();
+        let all = Sent { id: 1, bytes: counters.bytes, datagrams: counters.unique };
+        part.trial.finish(Some(&[all]), &*clock);
+        let told = self.answers.as_ref().map(|answers| of_client(answers.report(), counters));
+        let told: Vec<_> = self.reports.drain(..).chain(told).collect();
+        let moved = part.trial.moved_each_way();
+        self.sums.add(Sums::new(moved, part.trial.close_in_order(), &told));
+        Some(ending)
+    }
+
+    /// Waits until all has moved, or nothing moves any more.
+    fn mind(&mut self, part: &mut Part) -> Ending {
         let clock = Arc::clone(&self.server.clock);
         loop {
-            self.trial.clear_progress();
+            part.trial.clear_progress();
             let now = clock.now();
-            if let Some(ending) = self.ending(now) {
+            if let Some(ending) = self.ending(part, now) {
                 return ending;
             }
+            let sending_ends = part.trial.time_is_up_at().filter(|end| *end > now);
+            let pause = sending_ends.map_or(LOOK, |end| end.since(now).min(LOOK));
             let mut watches: Vec<_> =
-                self.trial.progress().into_iter().map(PollFd::readable).collect();
-            if let Err(error) = wait(&mut watches, Some(LOOK)) {
+                part.trial.progress().into_iter().map(PollFd::readable).collect();
+            if let Err(error) = wait(&mut watches, Some(pause)) {
                 return failed(&crate::reason(&error));
             }
         }
     }
 
     /// How the flow ends now; none: it goes on.
-    fn ending(&mut self, now: Timestamp) -> Option<Ending> {
-        if self.shared.end().is_some() {
-            return Some(Ending::Completed);
+    fn ending(&mut self, part: &mut Part, now: Timestamp) -> Option<Ending> {
+        if let Some(error) = part.trial.stream_error() {
+            let is_gone = error.kind() == ErrorKind::ConnectionRefused;
+            return Some(if is_gone {
+                Ending::Interrupted
+            } else {
+                failed(&crate::reason(&error))
+            });
         }
-        if let Some(error) = self.trial.stream_error() {
-            return Some(failed(&crate::reason(&error)));
+        self.answer(part);
+        let has_all = part.trial.has_received_all();
+        if part.trial.has_sent_all(now) {
+            if has_all {
+                return Some(Ending::Completed);
+            }
+            part.end_sending(&*self.server.clock);
+            if self.shared.start().is_full_duplex() {
+                self.tell_end(part);
+            }
         }
-        let counters = self.counters();
-        let last = counters.last.max(self.began);
-        if self.place.hear(last, counters.blocks) {
-            self.introduce();
+        let blocks = if self.back.is_some() { u64::MAX } else { part.counters().blocks };
+        if self.place.hear(part.trial.moved_last().unwrap_or(now), blocks) {
+            self.introduce(part);
         }
         if self.place.is_taken() {
             self.server.metrics.refuse(Refusal::Displaced);
             return Some(failed(&Refusal::Displaced.to_string()));
         }
-        if self.server.options.ends_after.is_some_and(|time| now.since(self.began) >= time) {
+        let began = part.trial.began().unwrap_or(now);
+        let is_longest = part.trial.sends() && now.since(began) >= LONGEST;
+        let limit = self.server.options.ends_after;
+        if is_longest || limit.is_some_and(|time| now.since(self.began) >= time) {
             return Some(Ending::Completed);
         }
-        if now.since(last) > SILENCE {
+        if !has_all && part.trial.received_nothing_for(now) > SILENCE {
             return Some(failed("the client did not end the flow"));
         }
         if self.server.metrics.is_stopping() {
             return Some(Ending::Interrupted);
         }
-        let excess = self.watch.excess(now, Duration::ZERO, || self.trial.moved())?;
+        let excess = part.watch.excess(now, Duration::ZERO, || part.trial.moved())?;
         self.server.metrics.refuse(excess.why);
         Some(Ending::Failed { error: excess.words })
     }
 
-    fn counters(&self) -> StreamCounters {
-        self.trial.counters().first().map(|counters| counters.read()).unwrap_or_default()
+    /// Answers the end of the flow when it has come.
+    fn answer(&mut self, part: &Part) {
+        let end = self.shared.end().filter(|_| self.answers.is_none());
+        if let Some(end) = end.filter(|_| part.trial.has_received_all()) {
+            let came = part.counters().bytes.max(end.len() as u64);
+            let mut answers = Answers::new(self.report(part.counters(), end), came);
+            answers.answer(&self.shared, &self.socket);
+            self.answers = Some(answers);
+        }
+    }
+
+    /// Answers it again while the client has not heard.
+    fn repeat(&mut self, time: Duration) {
+        let is_silent = self.shared.start().is_full_duplex();
+        if let Some(answers) = self.answers.as_mut().filter(|_| !is_silent) {
+            let clock = &*self.server.clock;
+            answers.repeat((&self.shared, &self.socket), &self.place, (time, clock));
+        }
+    }
+
+    /// Ends what the client is sent.
+    fn tell_end(&mut self, part: &Part) {
+        if !part.trial.sends() || std::mem::replace(&mut self.has_told_end, true) {
+            return;
+        }
+        let answer = match self.back.map(|back| back.way) {
+            Some(BackWay::Connect { .. }) => Answer::Awaited,
+            _ => Answer::None(ENDS),
+        };
+        let (spec, clock) = (&part.spec, &*self.server.clock);
+        let sent = part.trial.sent();
+        let told = (spec.header, spec.block);
+        self.reports = udp_end::end(&part.opened, &sent, told, (answer, clock));
     }
 
     /// What the client hears of what has come.
-    fn report(&self) -> ServerReport {
-        let counters = self.counters();
-        let last = match self.shared.end().map(|end| self.shared.start().read(end)) {
-            Some(FlowDatagram::End { last, .. }) => last,
+    fn report(&self, counters: StreamCounters, end: &[u8]) -> ServerReport {
+        let last = match self.shared.start().read(end) {
+            FlowDatagram::End { last, .. } => last,
             _ => 0,
         };
         // A client that claims more than could have come so soon is not believed.
@@ -205,65 +298,27 @@ impl<'a> FlowRun<'a> {
     }
 }
 
-/// A flow that is over.
-struct EndedFlow {
-    flow: Arc<Iperf2Flow>,
-    report: ServerReport,
-    socket: Arc<UdpSocket>,
-    answers: Answers,
-}
-
-/// What an address, which may be forged, was sent of what it may be sent: no more bytes than came.
-struct Answers {
-    left: u64,
-    count: u32,
-}
-
-impl Answers {
-    /// None, to who has sent so many bytes.
-    const fn new(came: u64) -> Self {
-        Self { left: came, count: 0 }
-    }
-
-    /// Answers the end of a flow, unless it goes to a multicast group, of which each member would
-    /// answer.
-    fn answer(&mut self, flow: &Iperf2Flow, report: &ServerReport, socket: &UdpSocket) {
-        let most = usize::try_from(self.left).unwrap_or(usize::MAX);
-        let is_group = socket.local_addr().is_ok_and(|local| local.ip().is_multicast());
-        if flow.end().is_none() || is_group || self.count >= MOST_ANSWERS {
-            return;
-        }
-        if let Some(answer) = flow.start().answer(report, most) {
-            self.count += 1;
-            self.left = self.left.saturating_sub(answer.len() as u64);
-            // One that is lost is asked for again.
-            _ = socket.send(&answer);
-        }
-    }
-}
-
-impl EndedFlow {
-    /// Answers again while the client has not heard.
-    fn repeat(mut self, place: &FlowPlace, server: &ServerContext) {
-        let clock = &*server.clock;
-        let until = clock.now().after(LINGER);
-        let mut room = vec![0; MOST_REPEATED];
-        while self.flow.end().is_some() && self.answers.count < MOST_ANSWERS && !place.is_taken() {
-            let left = until.since(clock.now());
-            let has_waited =
-                wait(&mut [PollFd::readable(self.socket.as_fd())], Some(left.min(LOOK)));
-            if left.is_zero() || has_waited.is_err() {
-                return;
+/// What the client is sent of what it asks for; none: it asks for nothing.
+///
+/// # Errors
+/// Why it is not sent that.
+fn granted(
+    start: &FlowStart,
+    peer: &Peer,
+    server: &ServerContext,
+) -> Result<Option<Back>, Refusal> {
+    // Each member of a multicast group would send.
+    let is_group = peer.local_address.ip().is_multicast();
+    match start.asks().0 {
+        Asks::Back(back) if !is_group => {
+            let connects = matches!(back.way, BackWay::Connect { .. });
+            if connects && !server.options.connects_back {
+                return Err(Refusal::ConnectBack);
             }
-            let Ok(length) = linux::message::receive_datagram(&self.socket, &mut room) else {
-                continue;
-            };
-            let datagram = &room[..length.min(MOST_REPEATED)];
-            self.answers.left += datagram.len() as u64;
-            if matches!(self.flow.start().read(datagram), FlowDatagram::End { .. }) {
-                self.answers.answer(&self.flow, &self.report, &self.socket);
-            }
+            let is_proved = server.proved.holds(peer.address.ip(), server.clock.now());
+            is_proved.then_some(Some(back)).ok_or(Refusal::Unproved)
         }
+        _ => Ok(None),
     }
 }
 
@@ -272,28 +327,6 @@ fn of_client(report: &ServerReport, counters: StreamCounters) -> PeerStream {
     let each = counters.bytes.checked_div(counters.blocks).unwrap_or(0);
     let bytes = report.datagrams.saturating_mul(each);
     PeerStream { id: 1, bytes, datagrams: report.datagrams, ..PeerStream::default() }
-}
-
-fn plan() -> Option<TestPlan> {
-    let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
-    draft.end = End::Open;
-    draft.check().ok()
-}
-
-fn setting(server: &ServerContext, flow: Arc<Iperf2Flow>) -> Setting {
-    Setting {
-        side: Side::Server,
-        pinned: server.options.cpus.clone(),
-        rtt: Duration::ZERO,
-        amounts: Amounts::Any,
-        fallback: FallbackPolicy::Substitute,
-        watched: false,
-        file: None,
-        calls: None,
-        iperf2: Iperf2Parts { flow: Some(flow), ..Iperf2Parts::default() },
-        sampled: None,
-        perf: None,
-    }
 }
 
 /// How long datagrams of a flow may take that come before it has a socket.
@@ -305,11 +338,16 @@ const TOGETHER: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a client may send nothing.
 const SILENCE: Duration = Duration::from_secs(10);
+/// How long a client is sent something, whatever it asks for.
+const LONGEST: Duration = Duration::from_secs(3_600);
+/// Datagrams that end what is sent, if nobody answers: a client waits for one.
+const ENDS: usize = 3;
 /// How long the end is answered again: ten times iperf2's wait.
 const LINGER: Duration = Duration::from_millis(2_500);
-/// A client sends the end of its flow up to ten times (clause 4.5 of docs/protocol/iperf2.md).
-const MOST_ANSWERS: u32 = 10;
-/// Bytes of a datagram that are read then.
-const MOST_REPEATED: usize = 2_048;
+/// Likewise before the client is sent something: a little more than once.
+const BEFORE_LATER: Duration = Duration::from_millis(300);
 /// Datagrams that may have been lost between the last that came and the end.
 const MOST_LOST_AT_END: u64 = 1 << 32;
+/// Bytes of the shortest and of the longest datagram (RFC 768, RFC 791) with a header.
+const LEAST: usize = 16;
+const MOST: usize = 65_507;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use linux::poll::{PollFd, wait};
 use measurement::outcome::{DirectionOutcome, Ending, Throughput};
 use measurement::plan::PlanDraft;
-use measurement::{BitRate, Direction, Peer, TestPlan, Timestamp};
+use measurement::{Direction, Peer, TestPlan, Timestamp, Transport};
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf2::{Asks, Back, BackWay, Opening, Settings, WriteMarks};
 
@@ -75,7 +75,7 @@ impl Test {
             let window = limits.rate.map_or(WINDOW, |limit| limit.window);
             limits.rate = Some(RateLimit { most: grant.rate(), window });
         }
-        let plan = asked::plan(&settings).map_err(|_| Refusal::Parameters)?;
+        let plan = asked::plan(Transport::Tcp, &settings).map_err(|_| Refusal::Parameters)?;
         let peer = Peer { software: SOFTWARE.to_owned(), address, local_address };
         let status = server.status.enter(&peer, &plan);
         status.opens(limits.rate.map(|limit| limit.most));
@@ -170,11 +170,8 @@ impl Test {
     ) -> Result<(), Ending> {
         let streams = u32::try_from(sockets.len()).unwrap_or(u32::MAX);
         let read = (Opening::LENGTH + rest.len()) as u64;
-        let ways = if self.plan.direction == Direction::Both { 2 } else { 1 };
-        let most = self.limits.rate.map(|limit| {
-            BitRate::from_bits_per_second(limit.most.bits_per_second() / u64::from(streams * ways))
-        });
-        let spec = |direction| asked::sending(&self.plan, direction, back, (rest, most));
+        let rates = (Back::rate(rest), self.limits.rate);
+        let spec = |direction| asked::sending(&self.plan, direction, back, rates);
         let port = |port| SocketAddr::new(self.peer.address.ip(), port);
         match back.way {
             BackWay::Reverse => {

@@ -93,6 +93,7 @@ impl Acceptor {
             yielding: options.order.yielding.unwrap_or(Yielding::NEVER),
             registry,
             concurrent: Arc::default(),
+            proved: Arc::default(),
             rates: Arc::new(RateShares::new(options.rates.clone(), options.order.running)),
             metrics,
             status,
@@ -277,7 +278,9 @@ impl Acceptor {
             match linux::tcp::accept(tcp) {
                 Ok((socket, from)) => {
                     self.context.metrics.connections.fetch_add(1, Relaxed);
-                    self.greet(PendingConnection::new(socket, from, self.context.clock.now()));
+                    let now = self.context.clock.now();
+                    self.context.proved.note(from.ip(), now);
+                    self.greet(PendingConnection::new(socket, from, now));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if is_shortage(&error) => return self.make_room(),

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use measurement::Direction;
+use measurement::{Direction, Transport};
 use protocol::iperf2::{Asks, Back, BackWay, Opening, Settings};
 use protocol::iperf3::Cookie;
 
@@ -33,7 +33,7 @@ impl Acceptor {
         opening: Opening,
         from: SocketAddr,
     ) -> Result<(), Refusal> {
-        let settings = match opening {
+        let mut settings = match opening {
             Opening::Payload => Settings { connections: 1, asks: Asks::Nothing },
             Opening::Header(settings) => settings,
         };
@@ -42,7 +42,9 @@ impl Acceptor {
             Asks::Back(Back { way: BackWay::Connect { .. }, .. })
                 if !self.context.options.connects_back =>
             {
-                return Err(Refusal::ConnectBack);
+                // Its client says best what is missing if it can send for its part.
+                self.refuse(from, Refusal::ConnectBack);
+                settings.asks = Asks::Nothing;
             }
             Asks::Nothing | Asks::Answers(_) | Asks::Back(_) => {}
         }
@@ -94,7 +96,7 @@ impl Acceptor {
         if !self.start_rate.admits(ClientPrefix::containing(client), now) {
             return Err(Refusal::RateLimited);
         }
-        let plan = iperf2::plan(settings).map_err(|_| Refusal::Parameters)?;
+        let plan = iperf2::plan(Transport::Tcp, settings).map_err(|_| Refusal::Parameters)?;
         let random = linux::entropy::random().map_err(|_| Refusal::Busy)?;
         // A client may claim any number of connections: each is booked when it comes.
         let need = need(limits::need(&iperf2::receiving(&plan), 0, 0), plan.direction);

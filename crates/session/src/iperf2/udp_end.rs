@@ -12,7 +12,7 @@ use measurement::record::{OneWayDelay, PeerStream};
 use measurement::{ByteSize, Order};
 use protocol::iperf2::{ServerReport, end_for_old_server};
 
-use super::Around;
+use crate::clock::Clock;
 use crate::sockets::{Opened, StreamSocket};
 use crate::spec::Sent;
 
@@ -26,32 +26,50 @@ struct Flow {
     said: Vec<u8>,
 }
 
-/// Ends the flows of `streams` on which `sent` was sent; the reports that came.
+/// Whether the receiver of a flow reports when it has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Awaited,
+    /// It does not, as that of a flow over which the server sends (clause 4.10): so many datagrams end it.
+    None(usize),
+}
+
+/// Ends the flows of those `streams` on which `sent` was sent; the reports that came.
 pub(super) fn end(
     streams: &[Opened],
     sent: &[Sent],
     (header, block): (DatagramHeader, ByteSize),
-    around: &Around<'_>,
+    (answer, clock): (Answer, &dyn Clock),
 ) -> Vec<PeerStream> {
-    let mut flows: Vec<_> = streams.iter().zip(sent).filter_map(flow).collect();
+    let senders = streams.iter().filter(|one| one.sender);
+    let mut flows: Vec<_> = senders.zip(sent).filter_map(flow).collect();
     // No member of a group answers.
     let is_to_group = |flow: &Flow| flow.socket.peer_addr().is_ok_and(|to| to.ip().is_multicast());
-    let is_group = flows.iter().any(is_to_group);
-    let (tries, pause) = if is_group { (TRIES_TO_GROUP, PAUSE_TO_GROUP) } else { (TRIES, PAUSE) };
+    let (tries, pause) = match answer {
+        // What comes is for the receiver of the flow.
+        Answer::None(tries) => (tries, Duration::ZERO),
+        Answer::Awaited if flows.iter().any(is_to_group) => (TRIES_TO_GROUP, PAUSE_TO_GROUP),
+        Answer::Awaited => {
+            for flow in &mut flows {
+                flow.said = flow.answer().unwrap_or_default();
+            }
+            (TRIES, PAUSE)
+        }
+    };
     let mut reports = Vec::new();
     let mut datagram = vec![0; usize::try_from(block.bytes()).unwrap_or(MOST_RECEIVED)];
     for _ in 0..tries {
-        let now = around.clock.now();
+        let now = clock.now();
         for flow in &mut flows {
-            header.write_end(now, flow.next, &mut datagram);
+            header.write(now, flow.next.wrapping_neg(), &mut datagram);
             end_for_old_server(&flow.said, &mut datagram);
             // One that cannot be sent is not answered.
             _ = flow.socket.send(&datagram);
             flow.next += 1;
         }
         let deadline = now.after(pause);
-        while !flows.is_empty() && around.clock.now() < deadline {
-            let left = deadline.since(around.clock.now());
+        while !flows.is_empty() && clock.now() < deadline {
+            let left = deadline.since(clock.now());
             let mut watches: Vec<_> =
                 flows.iter().map(|flow| PollFd::readable(flow.socket.as_fd())).collect();
             if wait(&mut watches, Some(left)).is_err() {
@@ -75,10 +93,8 @@ pub(super) fn end(
 
 fn flow((one, sent): (&Opened, &Sent)) -> Option<Flow> {
     let StreamSocket::Udp { socket } = &one.socket else { return None };
-    let mut flow =
-        Flow { id: one.id, socket: Arc::clone(socket), next: sent.datagrams + 1, said: Vec::new() };
-    flow.said = flow.answer().unwrap_or_default();
-    Some(flow)
+    let socket = Arc::clone(socket);
+    Some(Flow { id: one.id, socket, next: sent.datagrams + 1, said: Vec::new() })
 }
 
 impl Flow {
