@@ -278,6 +278,8 @@ fn a_client_says_that_nothing_was_sent() {
     let refused = iperf(server.address.port(), &format!("-r -n 10K -L {}", free_port()));
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(refused.stderr.contains("--connect-back, or use --full-duplex"), "{refused:?}");
+    let own = iperf(server.address.port(), "-d -n 10K");
+    assert!(own.code == Some(1) && own.stderr.contains("-L chooses the port"), "{own:?}");
     let vain = iperf(free_port(), "-R -t 0.1");
     assert_eq!(vain.code, Some(1), "{vain:?}");
     assert!(vain.stderr.contains("the server has sent nothing"), "{vain:?}");

@@ -1,5 +1,6 @@
 //! The server's part of a test in both directions (`-d`, `-r`): it connects to this host and sends.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -46,8 +47,17 @@ impl Listener {
         // This end sends by itself.
         options.session.connects_back = false;
         options.access = AccessList { allow: vec![prefix], ..AccessList::default() };
-        let server = Server::bind(options)
-            .map_err(|error| format!("{error}; -L chooses the port for what the server sends"))?;
+        let other = |error: &dyn std::fmt::Display| {
+            format!("{error}; -L chooses the port for what the server sends")
+        };
+        if arguments.udp {
+            // Servers of UDP share a port: one of this host would no longer hear its clients.
+            let any = if address.is_ipv6() { ANY_V6 } else { ANY_V4 };
+            let alone = linux::udp::bind((bind.unwrap_or(any), port).into(), false, false);
+            alone
+                .map_err(|error| other(&format!("UDP port {port}: {}", session::reason(&error))))?;
+        }
+        let server = Server::bind(options).map_err(|error| other(&error))?;
         let metrics = server.metrics();
         let (said, ended) = mpsc::channel();
         let log = Arc::new(Iperf2Log::new(arguments, arguments.streams().into(), Some(said)));
@@ -99,6 +109,8 @@ impl Listener {
     }
 }
 
+const ANY_V4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+const ANY_V6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 const LOOK: Duration = Duration::from_millis(50);
 /// Within which a server may connect, and what is on its way comes.
 const MORE: Duration = Duration::from_secs(10);
