@@ -3,15 +3,14 @@
 
 use std::process;
 
+use super::Work;
+
 /// Calls that any argument is allowed for.
 pub(super) const ALLOWED: &[libc::c_long] = &[
     // Payload.
     libc::SYS_recvmsg,
-    libc::SYS_sendmsg,
     libc::SYS_recvfrom,
-    libc::SYS_sendto,
     libc::SYS_recvmmsg,
-    libc::SYS_sendmmsg,
     libc::SYS_read,
     libc::SYS_write,
     libc::SYS_readv,
@@ -163,19 +162,31 @@ pub(super) enum Values {
     With(u32),
     /// Those without.
     Without(u32),
+    /// None of these; others are as the next bound of the call has it.
+    Never(Vec<u32>),
 }
 
-/// Calls that are allowed by what they name.
-pub(super) fn bounds() -> Vec<Bound> {
+/// Calls that are allowed by what they name; those that are made often come first.
+pub(super) fn bounds(work: Work) -> Vec<Bound> {
     let own = process::id();
     let among = |number, argument, values: &[u32]| Bound {
         number,
         argument,
         values: Values::Among(values.to_vec()),
     };
+    let without =
+        |number, argument, value| Bound { number, argument, values: Values::Without(flag(value)) };
+    let never =
+        |number, argument, values| Bound { number, argument, values: Values::Never(values) };
+    // A service connects to nobody by MPTCP, to which Landlock does not apply.
+    let protocols = if work == Work::Serve { vec![flag(libc::IPPROTO_MPTCP)] } else { Vec::new() };
     let executable = Values::Without(flag(libc::PROT_EXEC));
     let also_executable = Values::Without(flag(libc::PROT_EXEC));
     vec![
+        // Nor does it connect by what it sends (tcp(7)).
+        without(libc::SYS_sendmsg, 2, libc::MSG_FASTOPEN),
+        without(libc::SYS_sendto, 3, libc::MSG_FASTOPEN),
+        without(libc::SYS_sendmmsg, 3, libc::MSG_FASTOPEN),
         Bound { number: libc::SYS_mmap, argument: 2, values: executable },
         Bound { number: libc::SYS_mprotect, argument: 2, values: also_executable },
         Bound {
@@ -183,6 +194,8 @@ pub(super) fn bounds() -> Vec<Bound> {
             argument: 0,
             values: Values::With(flag(libc::CLONE_THREAD)),
         },
+        never(libc::SYS_socket, 1, PACKET_TYPES.to_vec()),
+        never(libc::SYS_socket, 2, protocols),
         among(libc::SYS_socket, 0, &FAMILIES.map(flag)),
         among(libc::SYS_fcntl, 1, &CONTROLS.map(flag)),
         among(libc::SYS_ioctl, 1, &REQUESTS),
@@ -202,6 +215,9 @@ fn flag(flag: i32) -> u32 {
 
 /// Address families of the sockets that a service makes (socket(2)). Its Unix sockets are made before.
 const FAMILIES: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+/// `SOCK_PACKET`, of which the kernel makes a socket of packet(7) whatever its family is, also with
+/// `SOCK_NONBLOCK` and `SOCK_CLOEXEC`.
+const PACKET_TYPES: [u32; 4] = [0xa, 0x80a, 0x8_000a, 0x8_080a];
 /// Commands of fcntl(2) that a service uses: none by which the kernel signals others (`F_SETOWN`).
 const CONTROLS: [i32; 12] = [
     libc::F_DUPFD,

@@ -3,8 +3,8 @@
 use super::Work;
 use super::calls::{ALLOWED, Bound, FOR_TESTS, FOR_TUNING, Values, bounds};
 
-/// The whole program. Calls that are made often come first: not every kernel remembers which numbers
-/// are allowed whatever their arguments.
+/// The whole program. Calls with bounds come first, since the kernel remembers which numbers are allowed
+/// whatever their arguments.
 pub(super) fn program(work: Work) -> Vec<libc::sock_filter> {
     let mut program = vec![load(ARCHITECTURE_OFFSET), skip_if_equal(ARCHITECTURE, 1, 0), deny()];
     program.push(load(NUMBER_OFFSET));
@@ -15,11 +15,11 @@ pub(super) fn program(work: Work) -> Vec<libc::sock_filter> {
         Work::Test => FOR_TESTS,
         Work::Tune => FOR_TUNING,
     };
+    for bound in bounds(work) {
+        program.extend(of_argument(&bound));
+    }
     for number in ALLOWED.iter().chain(more) {
         program.extend([skip_if_equal(call(*number), 0, 1), allow()]);
-    }
-    for bound in bounds() {
-        program.extend(of_argument(&bound));
     }
     // The C library starts its threads by clone(2) then, whose flags can be seen.
     program.extend([skip_if_equal(call(libc::SYS_clone3), 0, 1), answer(libc::ENOSYS)]);
@@ -34,6 +34,10 @@ fn of_argument(bound: &Bound) -> Vec<libc::sock_filter> {
         Values::Among(values) => {
             then.extend(values.iter().flat_map(|value| [skip_if_equal(*value, 0, 1), allow()]));
             then.push(deny());
+        }
+        Values::Never(values) => {
+            then.extend(values.iter().flat_map(|value| [skip_if_equal(*value, 0, 1), deny()]));
+            then.push(load(NUMBER_OFFSET));
         }
         Values::With(flag) => {
             then.extend([jump(libc::BPF_JSET, *flag, 0, 1), allow(), deny()]);

@@ -57,6 +57,7 @@ fn calls_that_name_others_are_denied() {
         let writable_code = libc::c_long::from(libc::PROT_WRITE | libc::PROT_EXEC);
         for (number, arguments) in [
             (libc::SYS_socket, [packet, libc::SOCK_DGRAM.into(), 0]),
+            (libc::SYS_socket, [libc::AF_INET.into(), 10, 0x300]),
             (libc::SYS_socket, [unix, libc::SOCK_STREAM.into(), 0]),
             (libc::SYS_tgkill, [other, other, 0]),
             (libc::SYS_prlimit64, [other, 0, 0]),
@@ -74,6 +75,18 @@ fn calls_that_name_others_are_denied() {
             UnixStream::pair().map(drop).map_err(|e| e.raw_os_error()),
             Err(Some(libc::EPERM))
         );
+    });
+}
+
+#[test]
+fn a_service_connects_to_nobody_in_ways_that_landlock_does_not_see() {
+    filtered(Work::Serve, || {
+        let stream = libc::SOCK_STREAM.into();
+        let mptcp = [libc::AF_INET.into(), stream, libc::IPPROTO_MPTCP.into()];
+        assert_eq!(errno_of(libc::SYS_socket, mptcp), libc::EPERM);
+        let fast_open = [-1, 0, libc::MSG_FASTOPEN.into()];
+        assert_eq!(errno_of(libc::SYS_sendmsg, fast_open), libc::EPERM);
+        assert_eq!(errno_of(libc::SYS_sendmsg, [-1, 0, 0]), libc::EBADF);
     });
 }
 
