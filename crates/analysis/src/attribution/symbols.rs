@@ -2,7 +2,10 @@
 //! one for each that has names of its own.
 
 use std::collections::HashMap;
+use std::io::Read;
+use std::sync::OnceLock;
 
+use flate2::read::ZlibDecoder;
 use measurement::profile::Mode;
 use measurement::{Order, ProfileRow, verdict::Work};
 
@@ -28,12 +31,13 @@ impl Symbols {
     /// Those of a kernel on an architecture, in the words of uname(2): `riscv64`. Of an unknown
     /// one all are tried.
     pub(super) fn for_architecture(architecture: Option<&str>) -> Self {
-        let own = OWN.iter().filter(|(prefix, _)| {
-            architecture.is_none_or(|architecture| architecture.starts_with(prefix))
-        });
+        let is_its = |table: &str| {
+            table == ANY || architecture.is_none_or(|architecture| architecture.starts_with(table))
+        };
         let mut symbols = Self { whole: HashMap::new(), stars: Vec::new(), drivers: Vec::new() };
         // What stands first stays: an architecture knows its names best.
-        own.map(|(_, text)| *text).chain([ANY]).for_each(|text| symbols.add(text));
+        let named = tables().split('=').filter_map(|table| table.split_once('\n'));
+        named.filter(|(table, _)| is_its(table)).for_each(|(_, text)| symbols.add(text));
         symbols.stars.order_by_key(|star| std::cmp::Reverse(star.begin.len() + star.rest.len()));
         symbols
     }
@@ -44,8 +48,7 @@ impl Symbols {
     }
 
     fn add(&mut self, text: &'static str) {
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        for (work, patterns) in lines.filter_map(|line| line.split_once(' ')) {
+        for (work, patterns) in text.lines().filter_map(|line| line.split_once(' ')) {
             let Some(work) = named(work) else { continue };
             for pattern in patterns.split_whitespace() {
                 match pattern.split_once('*') {
@@ -138,15 +141,21 @@ fn named(word: &str) -> Option<Work> {
     WORDS.iter().find(|(name, _)| *name == word).map(|(_, work)| *work)
 }
 
-const ANY: &str = include_str!("symbols/any.txt");
-/// By the begin of the architecture's name.
-const OWN: [(&str, &str); 5] = [
-    ("x86_64", include_str!("symbols/x86_64.txt")),
-    ("aarch64", include_str!("symbols/aarch64.txt")),
-    ("arm", include_str!("symbols/arm.txt")),
-    ("riscv", include_str!("symbols/riscv64.txt")),
-    ("mips", include_str!("symbols/mips.txt")),
-];
+/// The tables of this folder, one after the other: `=`, its name, and its lines.
+fn tables() -> &'static str {
+    static TABLES: OnceLock<String> = OnceLock::new();
+    TABLES.get_or_init(|| {
+        let mut tables = String::new();
+        // It was compressed by this build: without it no function is known.
+        _ = ZlibDecoder::new(PACKED).read_to_string(&mut tables);
+        tables
+    })
+}
+
+/// As `build.rs` compresses them; that of all architectures is the last.
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/symbols.zlib"));
+/// What every architecture has.
+const ANY: &str = "any";
 /// Begins of the names of modules.
 const FILTERS: [&str; 7] = ["nf_", "nft_", "xt_", "ip_tables", "ip6_tables", "iptable", "x_tables"];
 const STACK: [&str; 6] = ["sch_", "tcp_", "act_", "cls_", "ipv6", "mptcp"];
@@ -405,9 +414,9 @@ mod tests {
 
     #[test]
     fn all_lines_are_patterns_of_some_work() {
-        let texts = OWN.iter().map(|(_, text)| *text).chain([ANY]);
-        let lines = texts.flat_map(str::lines);
-        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let lines = || tables().lines();
+        assert_eq!(lines().filter(|line| line.starts_with('=')).count(), 6, "one an architecture");
+        for line in lines().filter(|line| !line.starts_with('=')) {
             let (word, patterns) = line.split_once(' ').expect("work and patterns");
             assert!(named(word).is_some(), "{line}");
             let is_plain = |pattern: &str| plain(pattern) == pattern && pattern != "*";
