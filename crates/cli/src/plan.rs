@@ -114,6 +114,7 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
             ..StreamOptions::default()
         }),
         exchange: None,
+        experiment: None,
     }
 }
 

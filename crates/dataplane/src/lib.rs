@@ -18,6 +18,7 @@ mod exchange;
 mod histogram;
 mod pacing;
 mod payload;
+mod perturbed;
 mod pool;
 mod scratch;
 mod shared_resources;
@@ -44,6 +45,7 @@ pub use exchange::{
 pub use histogram::{Histogram, Reading};
 pub use pacing::{Batch, EndedBatch, Pacer, PacingStatistics, pacing_report};
 pub use payload::PayloadPattern;
+pub use perturbed::Perturbed;
 pub use pool::{OpenStream, Pool, RuntimeStatistics, Spread};
 pub use scratch::{BufferKind, BufferPlan, Scratch, segments};
 pub use shared_resources::{SharedResources, preopen_devices};

@@ -15,6 +15,7 @@ use crate::pacing::Pacing;
 use crate::payload_pages::PayloadPages;
 use crate::units::{BitRate, ByteSize};
 
+use crate::experiment::Experiment;
 pub use crate::limits::{
     IPERF3_STREAMS, MAX_DATAGRAM, MAX_STREAMS, MAX_TCP_BLOCK, MAX_TIME, MIN_DATAGRAM, PlanError,
     PlanField,
@@ -167,6 +168,9 @@ pub struct PlanDraft {
     /// Requests and responses in place of bulk payload, sent by the client; none: bulk payload.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exchange: Option<Exchange>,
+    /// What the test changes for moments; none: nothing. The result of such a test is no measurement.
+    #[serde(skip)]
+    pub experiment: Option<Box<Experiment>>,
 }
 
 impl PlanDraft {
@@ -182,6 +186,7 @@ impl PlanDraft {
             interval: Duration::from_secs(1),
             options: StreamOptions::default(),
             exchange: None,
+            experiment: None,
         }
     }
 

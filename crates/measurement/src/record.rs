@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::course::Course;
 use crate::engine::EngineTrial;
 use crate::environment::{Environment, Peer};
+use crate::experiment::Elasticity;
 use crate::host::HostEvidence;
 use crate::judgement::{Judgement, Pulse, Reason};
 use crate::outcome::Outcome;
@@ -129,7 +130,7 @@ pub struct PeerReport {
     pub pulses: Vec<Pulse>,
 }
 
-/// Trials before a test, which chose its engines or its rate.
+/// Trials before a test, which chose its engines or its rate, and the experiment after it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trials {
@@ -139,6 +140,10 @@ pub struct Trials {
     /// Search that chose the rate of the plan; none: the rate was requested, or is unlimited.
     #[serde(rename = "rate_search", skip_serializing_if = "Option::is_none", default)]
     pub rate: Option<RateSearch>,
+    /// How the rate followed what an experiment after the test changed for moments; empty: there was no
+    /// experiment.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub elasticities: Vec<Elasticity>,
 }
 
 /// Search for the highest rate without loss, before a test of UDP for which no rate was requested.

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::engine::EngineTrial;
 use crate::environment::{Environment, Peer};
+use crate::experiment::Elasticity;
 use crate::host::HostEvidence;
 use crate::judgement::{Judgement, Pulse};
 use crate::outcome::Outcome;
@@ -58,6 +59,8 @@ struct Form {
     #[serde(default)]
     engine_trials: Vec<EngineTrial>,
     rate_search: Option<RateSearch>,
+    #[serde(default)]
+    elasticities: Vec<Elasticity>,
     #[serde(with = "crate::probes", default)]
     probes: Vec<Probe>,
     #[serde(default)]
@@ -97,7 +100,11 @@ impl From<Form> for TestRecord {
                 pulses: form.peer_pulses,
             },
             runtime: form.runtime,
-            trials: Trials { engines: form.engine_trials, rate: form.rate_search },
+            trials: Trials {
+                engines: form.engine_trials,
+                rate: form.rate_search,
+                elasticities: form.elasticities,
+            },
             probes: form.probes,
             pulses: form.pulses,
             hosts: form.hosts,

@@ -6,8 +6,8 @@ use measurement::plan::{
     IPERF3_STREAMS, MAX_DATAGRAM, MAX_STREAMS, PlanDraft, PlanError, PlanField,
 };
 use measurement::{
-    BitRate, ByteSize, Direction, End, EngineName, Exchange, Pacing, StreamOptions, TestPlan,
-    Transport,
+    BitRate, ByteSize, Direction, End, EngineName, Exchange, Experiment, Pacing, StreamOptions,
+    TestPlan, Transport,
 };
 use serde_json::{Map, Value, json};
 
@@ -154,6 +154,7 @@ impl Parameters {
                 ..options(&object, transport)
             },
             exchange: exchange(&object)?,
+            experiment: experiment(&object),
         };
         let wide = object.contains_key("udp_counters_64bit");
         Ok(Self {
@@ -184,7 +185,15 @@ fn announced(announcement: &Announcement, plan: &TestPlan) -> Value {
     if let Some(exchange) = plan.exchange {
         object["exchange"] = json!(exchange);
     }
+    if let Some(experiment) = &plan.experiment {
+        object["experiment"] = json!(experiment.to_string());
+    }
     object
+}
+
+/// The schedule of an experiment; another form is none.
+fn experiment(object: &Map<String, Value>) -> Option<Box<Experiment>> {
+    Experiment::parse(object.get("linerate")?.get("experiment")?.as_str()?).map(Box::new)
 }
 
 /// What is to be answered; what makes no sense is not taken for bulk.
@@ -430,6 +439,7 @@ mod tests {
         draft.options.window = Some(ByteSize::from_bytes(4096));
         draft.options.no_delay = true;
         draft.options.pacing = Pacing::Even;
+        draft.experiment = Experiment::parse("40:...s.r.p.").map(Box::new);
         let plan = draft.check().expect("valid");
         let parameters = Parameters::new(&plan, ByteSize::from_bytes(1460));
         assert_eq!(read(&parameters.to_json()), Ok(parameters));

@@ -149,6 +149,7 @@ fn plan() -> impl Strategy<Value = TestPlan> {
                 interval,
                 options,
                 exchange: None,
+                experiment: None,
             }
             .check()
             .expect("every field is in range")

@@ -11,13 +11,13 @@ use std::time::Duration;
 use dataplane::tcp::{self, FileSink, FileSource, Incoming, MarkedSource, Outgoing};
 use dataplane::udp::{self, DatagramHeader, Iperf2Flow, ReceivedHeader};
 use dataplane::{
-    Budget, BufferKind, BufferPlan, Bulk, Counters, OpenStream, Pacer, PayloadPattern,
+    Budget, BufferKind, BufferPlan, Bulk, Counters, OpenStream, Pacer, PayloadPattern, Perturbed,
     SharedResources, Stream,
 };
 use measurement::engine::{self, Batching, EngineName, EngineRole};
 use measurement::{
-    BitRate, End, Engine, EngineUse, Engines, InPlace, Probe, RoundTrips, StreamOptions, Transport,
-    Unusable,
+    BitRate, End, Engine, EngineUse, Engines, Experiment, InPlace, Probe, RoundTrips,
+    StreamOptions, Transport, Unusable,
 };
 
 use protocol::iperf2::WriteMarks;
@@ -45,6 +45,7 @@ pub(crate) struct EngineFactory {
     fallback: FallbackPolicy,
     used: Engines,
     exchange: Option<Exchanging>,
+    experiment: Option<Experiment>,
 }
 
 /// An engine and the record of its use.
@@ -76,6 +77,7 @@ impl EngineFactory {
             fallback: setting.fallback,
             used: Engines::default(),
             exchange: plan.exchange.map(|exchange| Exchanging::new(exchange, setting)),
+            experiment: plan.experiment.as_deref().cloned(),
         }
     }
 
@@ -130,6 +132,13 @@ impl EngineFactory {
         if used.as_ref().is_none_or(|used| used.instead_of.is_none()) {
             *used = Some(usage);
         }
+        let engine = match &self.experiment {
+            Some(experiment) => {
+                let (counters, experiment) = (Arc::clone(&counters), experiment.clone());
+                Box::new(Perturbed::new(engine, counters, experiment, one.sender))
+            }
+            None => engine,
+        };
         Ok(OpenStream { id: one.id, sender: one.sender, engine, counters })
     }
 

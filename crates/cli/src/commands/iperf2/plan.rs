@@ -107,6 +107,7 @@ fn plan(arguments: &Arguments) -> Result<TestPlan, String> {
         interval: arguments.interval,
         options: options(arguments, transport == Transport::Tcp),
         exchange: arguments.bounce.map(|bounce| exchange(bounce, arguments.length)),
+        experiment: None,
     };
     draft.check().map_err(|error| error.to_string())
 }

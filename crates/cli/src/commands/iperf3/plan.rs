@@ -111,6 +111,7 @@ fn plan(flags: &Iperf3Flags) -> Result<TestPlan, Failure> {
         interval: Duration::from_secs_f64(flags.interval.unwrap_or(1.0)),
         options: options(flags, transport),
         exchange: None,
+        experiment: None,
     };
     let plan = draft.check().map_err(|error| Failure::Usage(words::of_plan(&error)))?;
     if plan.has_many_streams() {

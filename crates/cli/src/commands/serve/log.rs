@@ -258,7 +258,8 @@ fn stamped(mut event: Value) -> String {
 fn describe_plan(peer: &Peer, plan: &TestPlan) -> String {
     let streams = if plan.streams == 1 { "stream" } else { "streams" };
     let title = plan.title();
-    format!("{}, {title}, {} {streams}", peer.software, plan.streams)
+    let kind = if plan.experiment.is_some() { ", an experiment" } else { "" };
+    format!("{}, {title}, {} {streams}{kind}", peer.software, plan.streams)
 }
 
 fn describe(outcome: &DirectionOutcome) -> String {
