@@ -18,6 +18,7 @@ mod bound;
 mod case;
 mod causes;
 pub(crate) mod deciding;
+mod experiment;
 #[cfg(test)]
 mod fixture;
 mod hops;
@@ -32,6 +33,7 @@ mod transfer;
 mod window;
 
 pub(crate) use case::Case;
+pub(crate) use causes::{is_about_cpu, is_open_to_experiment};
 #[cfg(test)]
 pub(crate) use fixture::firing_records;
 pub(crate) use rank::{changeable, verdict};
@@ -182,5 +184,6 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     });
     let mut found: Vec<_> = found.collect();
     bound::weigh(case, &mut found);
+    experiment::weigh(case, &mut found);
     rank::in_order(case, found)
 }

@@ -9,7 +9,7 @@ mod metrics;
 mod pairs;
 mod sequential;
 mod settings;
-mod student;
+pub(crate) mod student;
 #[cfg(test)]
 mod tests;
 mod versions;

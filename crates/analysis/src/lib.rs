@@ -18,6 +18,7 @@ mod consistency;
 pub mod copies;
 mod deciding;
 pub mod device;
+mod elasticity;
 mod evidence;
 mod facts;
 mod framing;
@@ -41,6 +42,7 @@ mod words;
 
 pub use attribution::of_profile as attribute;
 pub use deciding::Deciding;
+pub use elasticity::{elasticities, experiment};
 pub use knee::knee;
 pub use requirements::Requirements;
 pub use spread::spread;
@@ -52,13 +54,15 @@ use bottleneck::Case;
 /// verdict (what limited the test).
 pub fn judge(record: &TestRecord) -> Judgement {
     let test = Test::from_record(record);
-    let (reasons, unchecked) = trust::check(&test);
+    let (mut reasons, unchecked) = trust::check(&test);
     let attributions = attribution::attributions(record);
     let case = Case::of_test(&test, &attributions);
     let verdict = match at_the_limit(record) {
         Some(above) => verdict_above(&above, &case),
         None => bottleneck::verdict(&test, &case),
     };
+    trust::settle(&mut reasons, &test, verdict.as_ref());
+    trust::in_order(&mut reasons);
     Judgement {
         stamp: reasons.iter().map(|reason| reason.stamp).max().unwrap_or_default(),
         reasons,

@@ -27,6 +27,21 @@ pub(crate) fn steady_part(record: &TestRecord, direction: Direction) -> Option<S
     })
 }
 
+/// By how much a step differs from the median one, as a share of it: three of four steps differ by no
+/// more. None: nobody tells.
+pub(crate) fn spread(record: &TestRecord, direction: Direction) -> Option<f64> {
+    let pulse = pulse(record, direction)?;
+    let bytes = pulse.bytes.get(counted(record, pulse)?)?;
+    let sorted = |mut values: Vec<u64>| {
+        values.sort_unstable();
+        values
+    };
+    let median = *sorted(bytes.to_vec()).get(bytes.len() / 2)?;
+    let differences = bytes.iter().map(|bytes| bytes.abs_diff(median)).collect();
+    let difference = *sorted(differences).get(bytes.len() * 3 / 4)?;
+    (median > 0).then(|| difference as f64 / median as f64)
+}
+
 /// The receiver's if it told, else the sender's.
 fn pulse(record: &TestRecord, direction: Direction) -> Option<&Pulse> {
     let (receivers, senders) = match receiver(direction) {

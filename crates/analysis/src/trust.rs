@@ -32,6 +32,7 @@ mod receiver_result_missing;
 mod run_delay;
 mod sender_below_rate;
 mod sender_bursts;
+mod settled;
 mod socket_buffer_differs;
 mod spurious_retransmissions;
 mod tail_loss;
@@ -41,6 +42,8 @@ mod virtual_path;
 mod warm_up_in_mean;
 mod worker_saturated;
 mod zerocopy_copied;
+
+pub(crate) use settled::settle;
 
 /// A rule.
 pub(crate) struct Rule {
@@ -90,7 +93,7 @@ impl Finding {
     }
 }
 
-/// What all rules say: reasons, the gravest first, and what could not be checked.
+/// What all rules say: reasons, and what could not be checked.
 pub(crate) fn check(test: &Test<'_>) -> (Vec<Reason>, Vec<Gap>) {
     let (mut reasons, mut unchecked) = (Vec::new(), Vec::new());
     for rule in RULES {
@@ -103,8 +106,12 @@ pub(crate) fn check(test: &Test<'_>) -> (Vec<Reason>, Vec<Gap>) {
             }
         }
     }
-    reasons.order_by_key(|reason| std::cmp::Reverse(reason.stamp));
     (reasons, unchecked)
+}
+
+/// The gravest reasons first.
+pub(crate) fn in_order(reasons: &mut [Reason]) {
+    reasons.order_by_key(|reason| std::cmp::Reverse(reason.stamp));
 }
 
 /// The page of each rule.

@@ -16,6 +16,7 @@ use crate::search::{self, Next, PlannedRow, Purpose, RowRate, Search, ServerAddr
 use crate::tuner::{Joined, Tuner};
 
 mod companion;
+mod experiment;
 mod observed;
 mod probe;
 
@@ -41,6 +42,8 @@ pub struct Runner<'a> {
     pub joined: Vec<Joined<'a>>,
     /// Runs the rows that name a program; none: no row does.
     pub delegate: Option<&'a mut dyn Delegate>,
+    /// Whether a test whose counters leave more than one explanation is followed by an experiment.
+    pub asks: bool,
 }
 
 /// Results of a [`Search`]: judged records, the error that ended it early, if one did, and the
@@ -64,7 +67,8 @@ impl<'a> Runner<'a> {
         monitor: &'a mut dyn Monitor,
     ) -> Self {
         let (observed, joined) = (Vec::new(), Vec::new());
-        Self { request, observed, interrupts, monitor, tuner: None, joined, delegate: None }
+        let (tuner, delegate) = (None, None);
+        Self { request, observed, interrupts, monitor, tuner, joined, delegate, asks: false }
     }
 
     /// Runs one test. A test for a result is judged; a trial is not.
@@ -195,6 +199,9 @@ impl<'a> Runner<'a> {
             record.outcome.directions.iter_mut().for_each(|direction| direction.asked = None);
         }
         crate::judge(&mut record);
+        if self.asks && task.row.program.is_none() {
+            experiment::ask(&request, &mut record, interrupts);
+        }
         Ok(record)
     }
 

@@ -283,14 +283,14 @@ fn add_rules(mut command: clap::Command) -> clap::Command {
         command = command.mut_arg("output", |output| output.help(text).long_help(text));
         let text = "Duration of each point, e.g. 10s [default: 2s, or by --budget]";
         command = command.mut_arg("time", |time| time.help(text).long_help(text));
-        for without_effect in ["repeat", "fastest", "unit"] {
+        for without_effect in ["repeat", "fastest", "unit", "no_probe_cause"] {
             command = command.mut_arg(without_effect, |arg| arg.hide(true));
         }
         command =
             command.override_usage("linerate sweep [OPTIONS] --over <AXIS[=LIST]> <HOST[:PORT]>");
     }
     if matches!(command.get_name(), "ab" | "tune") {
-        for without_effect in ["repeat", "fastest", "unit"] {
+        for without_effect in ["repeat", "fastest", "unit", "no_probe_cause"] {
             command = command.mut_arg(without_effect, |arg| arg.hide(true));
         }
         let text = "Duration of each test [default: 2s]";

@@ -377,6 +377,56 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
     }
 }
 
+/// Whether the findings of `rule` cost CPU time of the threads that move payload, or keep them from a CPU.
+pub(super) const fn takes_time_of_workers(rule: RuleId) -> bool {
+    matches!(
+        rule,
+        GroNotMerging
+            | CopyCost
+            | ChecksumCost
+            | MisalignedAccess
+            | VectorCopyUnused
+            | InOrderCore
+            | CpufreqGovernor
+            | CpuFrequencyDrop
+            | SyscallCost
+            | LockContention
+            | PacketProcessingCost
+            | SingleThreadSaturated
+            | CpuSaturated
+            | ChecksumOffloadOff
+            | ScatterGatherOff
+            | TsoOff
+            | GroOff
+            | HwGroOff
+            | BigTcpOff
+            | ZerocopyOptmemLimit
+            | ZerocopySmallPages
+            | MtuSmall
+            | WorkerSaturated
+            | RunDelay
+            | OtherProcesses
+            | CgroupCpuQuota
+            | ProcessStopped
+            | CpuSteal
+    )
+}
+
+/// Whether the findings of `rule` are about CPU time, or about threads that wait for it.
+pub(crate) const fn is_about_cpu(rule: RuleId) -> bool {
+    use UsualEffect::{CpuTime, Passed, Waiting};
+    takes_time_of_workers(rule) || matches!(usual_effect(rule), CpuTime | Waiting | Passed)
+}
+
+/// Whether an experiment with CPU time and pacing can contradict the findings of `rule`.
+pub(crate) const fn is_open_to_experiment(rule: RuleId) -> bool {
+    let is_of_a_queue = matches!(
+        rule,
+        PathRateLimit | StandingQueue | CwndGrowing | QueuedAtSender | ApplicationLimited
+    );
+    is_of_a_queue || takes_time_of_workers(rule)
+}
+
 /// Whether `rule` counts what a packet filter or a policer drops.
 pub(super) const fn is_of_a_filter(rule: RuleId) -> bool {
     matches!(rule, IngressDrops | InputDrops | ForwardDrops | OutputDrops)

@@ -8,6 +8,7 @@ use measurement::profile::ProfileSource;
 use measurement::{Attribution, IntoMap, Order, ProfileRow, Role, Task, Work};
 
 use super::case::cpu;
+use super::experiment::Answers;
 use super::{Case, Found};
 use crate::evidence::HostView;
 use crate::facts::{Severity, Thresholds, others_cpu, software_path, stopped, workers};
@@ -140,6 +141,9 @@ pub(super) fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
 /// Whether an end had CPU time left for the test; none: it does not tell. CPUs that others keep
 /// busy are left if no thread of the test wanted much of one.
 pub(super) fn has_time(case: &Case<'_>, role: &Role) -> Option<bool> {
+    if Answers::of(case).is_some_and(|answers| answers.has_time(role)) {
+        return Some(true);
+    }
     let host = case.host(role)?;
     let busy = busiest(case, host)?;
     let others = case.test.and_then(|test| others_cpu::taken(test, host)).unwrap_or(0.0);
@@ -243,9 +247,10 @@ fn is_handed_on(case: &Case<'_>, host: &HostView<'_>) -> bool {
 }
 
 /// A worker of an end had no time left, or its thread ran or waited for a CPU nearly all the
-/// time.
+/// time, and no experiment shows that it has time.
 fn never_pauses(case: &Case<'_>, host: &HostView<'_>) -> bool {
-    wanted(case, host) >= RESTLESS
+    let has_time = Answers::of(case).is_some_and(|answers| answers.has_time(host.role()));
+    wanted(case, host) >= RESTLESS && !has_time
 }
 
 /// What a host, or another namespace of its kernel, was seen to do.

@@ -5,7 +5,7 @@
 ///
 /// The distribution (Abramowitz and Stegun: Handbook of Mathematical Functions, 26.7.1) is inverted
 /// by bisection.
-pub(super) fn two_sided(level: f64, freedom: f64) -> f64 {
+pub(crate) fn two_sided(level: f64, freedom: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while within(high, freedom) < level && high < MOST {
         high *= 2.0;

@@ -100,6 +100,7 @@ fn test(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     let mut monitor = monitor(format, Detail::from_flags(flags.quiet, false));
     let request = request(flags, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut *monitor);
+    runner.asks = !flags.no_follow_up;
     let mut results = runner.search(&mut *search(flags, rows));
     let keeping = flags.store.keeping("diagnose");
     Finish { keeping, ..Finish::new(format, file) }.print(&mut results)

@@ -79,6 +79,10 @@ pub(crate) struct RowFlags {
     /// best
     #[arg(long, env = "LINERATE_NO_EVIDENCE", value_parser = BoolishValueParser::new())]
     pub(crate) no_evidence: bool,
+    /// Do not follow a TCP row whose counters leave more than one explanation by an experiment of up to
+    /// 1 s: things are changed for moments, to see whether the rate follows
+    #[arg(long, env = "LINERATE_NO_PROBE_CAUSE", value_parser = BoolishValueParser::new())]
+    pub(crate) no_probe_cause: bool,
     /// CPU profile rate in Hz: sample what each CPU of this host does, as perf does; 0: never. It
     /// takes root or kernel.perf_event_paranoid=1
     #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ")]

@@ -348,7 +348,6 @@ fn the_process_that_changes_settings_can_do_nothing_else() {
         "ethtool -K far0 tso off",
         "ethtool -L far0 rx 1",
         "ip link set dev far0 mtu 1400",
-        "ip link set dev far0 gso_max_size 32768",
         "tc qdisc replace dev far0 root fq",
         "echo 1 > /sys/class/net/far0/queues/rx-0/rps_cpus",
         "echo 1 > /sys/class/net/far0/threaded",

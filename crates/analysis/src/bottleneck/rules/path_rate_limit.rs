@@ -4,6 +4,7 @@ use measurement::{BitRate, Bound, Certainty, RateSearchEnd, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
+use crate::bottleneck::experiment::Answers;
 use crate::bottleneck::load;
 use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
@@ -34,13 +35,22 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 fn check(case: &Case<'_>) -> Vec<Found> {
     let streams = transfer::wanting(case);
     let streams = streams.iter().filter_map(|transfer| by_its_queue(case, transfer));
+    let asked = Answers::of(case).and_then(|answers| by_an_experiment(case, &answers));
     let silent = silent::wanting(case);
     let silent = silent.iter().filter_map(|arrivals| seen_by_the_receiver(case, arrivals));
     let datagrams = case.wanting().filter_map(|flow| match case.held_below() {
         Some(held) => by_a_search(case, flow, held),
         None => by_its_loss(flow).or_else(|| by_a_held_up_sender(case, flow)),
     });
-    streams.chain(silent).chain(datagrams).collect()
+    asked.into_iter().chain(streams).chain(silent).chain(datagrams).collect()
+}
+
+/// Slower ends change nothing, and a slower sender empties the queue.
+fn by_an_experiment(case: &Case<'_>, answers: &Answers<'_>) -> Option<Found> {
+    let flow = case.wanting().next()?;
+    let shown = answers.queue()?;
+    let found = found(flow, Certainty::Limit, "the path is the limit")?;
+    Some(found.explaining(1.0).seen(shown))
 }
 
 /// The sender tells nothing: data arrives at an even rate and late, while this host has time.
@@ -204,6 +214,7 @@ mod tests {
                 tcp.receiver_rtt_micros = trip;
             }
             record.pulses = test_record::tcp().reported.pulses;
+            record.pulses[0].bytes.fill(1_000_000);
             let steps = record.pulses[0].bytes.iter_mut().step_by(2);
             steps.for_each(|bytes| *bytes += *bytes / 100 * uneven);
             let used = CpuUse { total: cpu, user: 0.0, system: cpu };

@@ -4,6 +4,7 @@ use measurement::Role;
 use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::bottleneck::experiment::Answers;
 use crate::bottleneck::load;
 use crate::facts::workers;
 use crate::words::{self, counted, percent};
@@ -12,9 +13,10 @@ const PAGE: Page = Page {
     id: RuleId::SingleThreadSaturated,
     title: "One thread saturated while other CPUs idle",
     what: "A worker had no time left, it ran the only stream of its direction, and at least one \
-           other CPU of that host was busy for less than half of the time.",
+           other CPU of that host was busy for less than half of the time; or the rate followed when \
+           an experiment took CPU time from the threads of that host.",
     why: "A stream is one flow, and a flow is one thread at each end: it goes as fast as one core.",
-    evidence: "The worker's time; time of the CPUs.",
+    evidence: "The worker's time; time of the CPUs; an experiment.",
     remedy: "More streams (`-P 4`): each may have a core of its own.",
     source: "",
 };
@@ -25,7 +27,24 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    [Role::Here, Role::Peer].iter().filter_map(|role| finding(case, role)).collect()
+    let by_load = [Role::Here, Role::Peer];
+    let by_load: Vec<_> = by_load.iter().filter_map(|role| finding(case, role)).collect();
+    if by_load.is_empty() { by_an_experiment(case) } else { by_load }
+}
+
+/// The rate follows the CPU time of an end, however full its CPUs look.
+fn by_an_experiment(case: &Case<'_>) -> Vec<Found> {
+    let Some(answers) = Answers::of(case) else { return Vec::new() };
+    let found = answers.short_of_time().map(|(role, elasticity)| {
+        let found = Found::limit(format!("the threads of {} are the limit", words::host(&role)));
+        found
+            .at(&role)
+            .explaining(elasticity.value)
+            .seen(format!("an experiment: the rate follows {}", answers.in_words(elasticity)))
+            .remedy("use more streams")
+            .change_from(Setting::Streams(MORE), Some(1))
+    });
+    found.collect()
 }
 
 fn finding(case: &Case<'_>, role: &Role) -> Option<Found> {

@@ -1,0 +1,109 @@
+//! What an experiment says of findings: what it contradicts is no limit.
+
+use measurement::experiment::end_of;
+use measurement::verdict::Finding;
+use measurement::{Certainty, Elasticity, Hand, Role, RuleId};
+
+use super::{Case, causes};
+use crate::steady;
+use crate::words::{self, percent};
+
+/// How the rate of a test followed the hands of an experiment, if there was one.
+pub(super) struct Answers<'a> {
+    elasticities: &'a [Elasticity],
+    sender: Role,
+    /// As much arrived in each step of time as behind a shaper: threads that have no time left do not
+    /// keep that up.
+    is_even: bool,
+}
+
+impl<'a> Answers<'a> {
+    /// Those of a test in one direction; none: nothing was asked.
+    pub(super) fn of(case: &Case<'a>) -> Option<Self> {
+        let elasticities = &case.test?.record.trials.elasticities;
+        let [flow] = case.flows() else { return None };
+        let record = case.test?.record;
+        let spread = steady::spread(record, flow.outcome.direction);
+        let is_even = case.is_tcp()
+            && flow.outcome.asked.is_none()
+            && spread.is_some_and(|spread| spread <= EVEN);
+        let answers = Self { elasticities, sender: flow.sender(), is_even };
+        (is_even || !elasticities.is_empty()).then_some(answers)
+    }
+
+    fn of_hand(&self, hand: Hand) -> Option<&'a Elasticity> {
+        self.elasticities.iter().find(|one| one.hand == hand)
+    }
+
+    /// How the rate followed the CPU time of the workers of an end; none: it was not asked.
+    pub(super) fn of_cpu(&self, role: &Role) -> Option<&'a Elasticity> {
+        let hand = [Hand::SenderCpu, Hand::ReceiverCpu];
+        let hand = hand.into_iter().find(|hand| end_of(*hand, &self.sender) == *role)?;
+        self.of_hand(hand)
+    }
+
+    /// Whether less CPU time for the workers of an end was shown to change nothing.
+    pub(super) fn has_time(&self, role: &Role) -> bool {
+        self.of_cpu(role).map_or(self.is_even, Elasticity::is_ignored)
+    }
+
+    /// The ends whose workers' CPU time the rate follows, with how much.
+    pub(super) fn short_of_time(&self) -> impl Iterator<Item = (Role, &'a Elasticity)> {
+        let ends = [Role::Here, Role::Peer].into_iter();
+        let ends = ends.filter_map(|role| Some((role.clone(), self.of_cpu(&role)?)));
+        ends.filter(|(_, one)| one.is_followed())
+    }
+
+    /// What shows that a queue makes the rate that no end of the test makes, in words; none: nothing does.
+    pub(super) fn queue(&self) -> Option<String> {
+        let ends: Vec<_> =
+            [Hand::SenderCpu, Hand::ReceiverCpu].map(|hand| self.of_hand(hand)).into();
+        let asked: Vec<_> = ends.into_iter().flatten().collect();
+        let paced = self.of_hand(Hand::Pacing).filter(|paced| paced.is_followed())?;
+        let have_time = !asked.is_empty() && asked.iter().all(|one| one.is_ignored());
+        have_time.then(|| {
+            let ends: Vec<_> = asked.iter().map(|one| self.in_words(one)).collect();
+            format!(
+                "slower ends change nothing ({}), and {} of the queue goes at {} of the rate",
+                ends.join(", "),
+                percent(paced.value.min(1.0)),
+                percent(Hand::Pacing.rest())
+            )
+        })
+    }
+
+    /// `the server's CPU 0.01 ± 0.03`.
+    pub(super) fn in_words(&self, elasticity: &Elasticity) -> String {
+        format!("{}'s CPU {elasticity}", words::host(&end_of(elasticity.hand, &self.sender)))
+    }
+}
+
+/// Takes the certainty of findings that the experiment contradicts, and says so.
+pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
+    let Some(answers) = Answers::of(case) else { return };
+    for finding in found {
+        if let Some(contradiction) = contradiction(&answers, finding) {
+            finding.certainty = Certainty::Note;
+            finding.evidence.push(contradiction);
+        }
+    }
+}
+
+/// What contradicts a finding, in words.
+fn contradiction(answers: &Answers<'_>, finding: &Finding) -> Option<String> {
+    let role = finding.host.as_ref().filter(|_| causes::takes_time_of_workers(finding.rule));
+    if let Some(role) = role.filter(|role| answers.has_time(role)) {
+        return Some(match answers.of_cpu(role) {
+            Some(follows) => {
+                format!("an experiment: less CPU time there changes nothing ({follows})")
+            }
+            None => "as much arrived in each tenth of a second as behind a shaper".to_owned(),
+        });
+    }
+    let (_, elasticity) =
+        answers.short_of_time().next().filter(|_| finding.rule == RuleId::PathRateLimit)?;
+    Some(format!("an experiment: the rate follows {}", answers.in_words(elasticity)))
+}
+
+/// By how much three of four steps differ from the median one, as a share of it, behind a shaper.
+const EVEN: f64 = 0.04;
