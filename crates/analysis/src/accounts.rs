@@ -83,7 +83,12 @@ impl Flow<'_> {
             |asked: BitRate| !is_short(self.arrival_rate(arrived), asked.bits_per_second());
         let is_lost = outcome.offered.is_some_and(|sent| is_short(arrived.bytes, sent.bytes))
             || outcome.datagrams.is_some_and(|all| all.lost > 0);
-        outcome.asked.is_none_or(is_due) && !is_lost
+        // What a deep queue holds arrives after the end of the sending, and all of it does.
+        let steady = self.account.steady.map(|steady| steady.rate.bits_per_second() as f64);
+        let is_slower = |asked: BitRate| {
+            steady.is_some_and(|rate| rate < PACE * asked.bits_per_second() as f64)
+        };
+        outcome.asked.is_none_or(|asked| is_due(asked) && !is_slower(asked)) && !is_lost
     }
 
     /// Rate of the payload that arrived over the time that its sender took, in bits per second: a
@@ -117,6 +122,9 @@ fn account(evidence: &Evidence<'_>, outcome: &DirectionOutcome) -> DirectionAcco
     }
 }
 
+/// Least part of a rate that was asked at which its steady part arrives.
+const PACE: f64 = 0.95;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +151,16 @@ mod tests {
         assert!(is_kept(&record), "acknowledged");
         test_record::offer(&mut record, 125_000_000, 0);
         record.outcome.directions[0].delivered = None;
+        assert!(!is_kept(&record));
+    }
+
+    #[test]
+    fn what_a_growing_queue_holds_has_not_arrived_at_the_rate() {
+        let mut record = test_record::udp();
+        assert!(is_kept(&record));
+        for bytes in &mut record.reported.pulses[0].bytes {
+            *bytes = *bytes / 100 * 87;
+        }
         assert!(!is_kept(&record));
     }
 

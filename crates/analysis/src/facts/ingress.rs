@@ -3,7 +3,7 @@
 use measurement::host::{Counter, EachCounter, Interface, counter};
 use measurement::{TestRecord, Transport};
 
-use super::{backlog_drops, queue_drops};
+use super::{backlog_drops, ip_layer, queue_drops};
 use crate::evidence::{Growth, HostView};
 
 /// What the ingress hook of a host dropped.
@@ -44,6 +44,7 @@ fn policed<'a>(host: &HostView<'a>) -> Option<Ingress<'a>> {
 /// By what interfaces received and the IP layer did not.
 fn vanished<'a>(record: &TestRecord, host: &HostView<'a>) -> Option<Ingress<'a>> {
     let interface = busiest(host).filter(|_| is_comparable(record, host))?;
+    ip_layer::received(host)?;
     let names: Vec<_> = used(host).map(|(name, _)| name).collect();
     let packets = Growth::of(host, |grown| {
         let sum = |counters: Vec<Counter<'_>>| {
@@ -166,6 +167,15 @@ mod tests {
         let mut record = test_record::udp();
         vanish(&mut record);
         assert_eq!(packets(&record), Some(Growth { least: 45_674, most: 45_718 }));
+    }
+
+    #[test]
+    fn nothing_vanished_at_a_host_whose_ip_layer_tells_nothing() {
+        let mut record = test_record::udp();
+        vanish(&mut record);
+        let host = test_record::host(&mut record, &Role::Peer);
+        host.series.remove(measurement::host::Family::SNMP);
+        assert_eq!(packets(&record), None);
     }
 
     #[test]

@@ -34,9 +34,11 @@ pub(crate) fn is_held_back(row: &DirectionRow<'_>) -> bool {
 fn of_group(rows: &[&DirectionRow<'_>], place: &str) -> BTreeMap<usize, Shown> {
     let kinds = |is: fn(&&&DirectionRow<'_>) -> bool| rows.iter().any(|row| is(&row));
     let is_of_both = kinds(|row| row.is_tcp()) && kinds(|row| !row.is_tcp());
-    let is_blamed = rows.iter().any(|row| row.is_limited_by_a_host());
+    // No CPU makes TCP and UDP equal; what drops at a host, or is configured there, does.
+    let is_blamed = rows.iter().any(|row| row.is_limited_at_a_host());
     let points = rows.iter().any(|row| row.points_at_the_path());
-    if !is_of_both || is_blamed || !points || !are_equal(rows) {
+    let is_plain = points || (rows.len() > 2 && are_within(rows, ALIKE));
+    if !is_of_both || is_blamed || !is_plain || !are_equal(rows) {
         return BTreeMap::new();
     }
     let rate = rate(rows);
@@ -52,7 +54,7 @@ fn below_datagrams(rows: &[&DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
         !row.is_tcp() && row.headline().is_some_and(|one| one.rule == RuleId::PathRateLimit)
     };
     let Some(limit) = rows.iter().find(is_limit) else { return BTreeMap::new() };
-    let tcp = rows.iter().filter(|row| row.is_tcp() && !row.is_limited_by_a_host());
+    let tcp = rows.iter().filter(|row| row.is_tcp() && !row.is_limited_at_a_host());
     let tcp = tcp.filter(|row| row.on_wire >= PART * limit.limit_on_wire());
     let shown = |row: &DirectionRow<'_>| Shown::Limit(same_limit(row, limit));
     tcp.map(|row| (row.record, shown(row))).into_map()
@@ -97,8 +99,12 @@ const fn path(direction: Direction) -> &'static str {
 
 /// Whether rows stop at one rate on the wire.
 pub(crate) fn are_equal(rows: &[&DirectionRow<'_>]) -> bool {
+    are_within(rows, EQUAL)
+}
+
+fn are_within(rows: &[&DirectionRow<'_>], most: f64) -> bool {
     let rates = || rows.iter().map(|row| row.on_wire);
-    rates().fold(0.0, f64::max) <= EQUAL * rates().fold(f64::MAX, f64::min)
+    rates().fold(0.0, f64::max) <= most * rates().fold(f64::MAX, f64::min)
 }
 
 /// The greatest: TCP loses a little to its start and its retransmissions.
@@ -113,5 +119,7 @@ const REMEDY: &str = "find the slowest hop: run linerate serve --observe on the 
 const PART: f64 = 0.4;
 /// The greatest rate against the least.
 const EQUAL: f64 = 1.08;
+/// Where nothing else points at the path.
+const ALIKE: f64 = 1.03;
 /// Of the requested rate.
 const NEARLY_ALL: f64 = 0.9;

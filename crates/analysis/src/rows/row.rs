@@ -7,6 +7,7 @@ use measurement::{
     TestPlan, TestRecord, Transport, Verdict,
 };
 
+use crate::bottleneck::is_about_cpu;
 use crate::evidence::sender;
 use crate::framing;
 use crate::words::share;
@@ -75,6 +76,12 @@ impl DirectionRow<'_> {
     /// Something of a host was found to limit this row.
     pub(crate) fn is_limited_by_a_host(&self) -> bool {
         self.headline().is_some_and(|finding| finding.host.is_some())
+    }
+
+    /// Something of a host that is not its CPUs was found to limit this row.
+    pub(crate) fn is_limited_at_a_host(&self) -> bool {
+        let is_there = |one: &Finding| one.host.is_some() && !is_about_cpu(one.rule);
+        self.headline().is_some_and(is_there)
     }
 
     /// Everything that was asked arrived.

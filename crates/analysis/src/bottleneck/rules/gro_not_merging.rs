@@ -2,6 +2,7 @@
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
+use crate::bottleneck::case::{Device, Offload};
 use crate::bottleneck::load;
 use crate::evidence::senders;
 use crate::words::{self, count};
@@ -55,7 +56,11 @@ fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     });
     let text =
         format!("{} handles each segment separately (GRO not merging)", words::host(&receiver));
-    let found = if is_full { Found::limit(text) } else { Found::note(text) };
+    // Where it is on, it finds nothing to merge: that is how the segments come.
+    let is_on = |device: Device<'_, '_>| device.offload("rx-gro") == Offload::On;
+    let mut receivers = case.receivers_of_segments();
+    let is_on = receivers.any(|device| *device.host.role() == receiver && is_on(device));
+    let found = if is_full && !is_on { Found::limit(text) } else { Found::note(text) };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let each_second = count(each_second as u64);
     let found = found
