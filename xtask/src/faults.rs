@@ -4,6 +4,7 @@
 //! Scenarios are files below `faults/scenarios`. Each is run without its cause and with it,
 //! in turns: a cause that costs nothing proves nothing.
 
+mod corpus;
 pub(crate) mod expected;
 mod kept;
 mod matrix;
@@ -55,7 +56,8 @@ pub(crate) struct Faults {
     /// Keep the record of each run with a cause in a folder
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Run nothing: judge the records of such a folder by the rules of this tree
+    /// Run nothing: judge the records of such a folder, or of xtask/src/faults/corpus, by the rules of
+    /// this tree
     #[arg(long, value_name = "DIR", conflicts_with = "keep")]
     judge: Option<PathBuf>,
     /// Program to put to the test [default: built from this tree]
@@ -73,6 +75,9 @@ impl Faults {
         let workspace = Workspace::find()?;
         if self.at_random.random.is_some() {
             return self.run_random(&workspace);
+        }
+        if let Some(folder) = self.judge.as_ref().filter(|one| one.join(corpus::LABELS).exists()) {
+            return corpus::judge(folder);
         }
         let mut scenarios = Scenario::all(&workspace.root.join("xtask/src/faults/scenarios"))?;
         if let Some(folder) = &self.judge {
