@@ -6,7 +6,9 @@
 
 use measurement::record::Trials;
 use measurement::verdict::Finding;
-use measurement::{HostEvidence, Judgement, LoadCurve, Page, RateSearch, TestRecord, Verdict};
+use measurement::{
+    Conclusion, HostEvidence, Judgement, LoadCurve, Page, RateSearch, TestRecord, Verdict,
+};
 
 mod accounts;
 mod attribution;
@@ -61,7 +63,7 @@ pub fn judge(record: &TestRecord) -> Judgement {
         Some(above) => verdict_above(&above, &case),
         None => bottleneck::verdict(&test, &case),
     };
-    trust::settle(&mut reasons, &test, verdict.as_ref());
+    trust::settle(&mut reasons, &test, verdict.as_ref().is_some_and(is_elsewhere));
     trust::in_order(&mut reasons);
     Judgement {
         stamp: reasons.iter().map(|reason| reason.stamp).max().unwrap_or_default(),
@@ -71,6 +73,12 @@ pub fn judge(record: &TestRecord) -> Judgement {
         attributions,
         verdict,
     }
+}
+
+/// Whether the limit is known, and is not about a CPU.
+fn is_elsewhere(verdict: &Verdict) -> bool {
+    let limit = verdict.findings.first().filter(|_| verdict.conclusion == Conclusion::Limited);
+    limit.is_some_and(|limit| !bottleneck::is_about_cpu(limit.rule))
 }
 
 /// All findings on a record that name a change, in the order of significance: the verdict has the

@@ -1,17 +1,14 @@
 //! Which disturbances of a host's CPUs cannot have moved the rate.
 
-use measurement::{Conclusion, Reason, RuleId, Stamp, Verdict};
+use measurement::{Reason, RuleId, Stamp};
 
 use crate::accounts::Test;
-use crate::bottleneck::is_about_cpu;
 use crate::steady;
 
-/// Makes notes of what took CPU time from a test whose rate was even, and whose limit is no CPU: less of
-/// it changed nothing.
-pub(crate) fn settle(reasons: &mut [Reason], test: &Test<'_>, verdict: Option<&Verdict>) {
-    let limit = verdict.filter(|verdict| verdict.conclusion == Conclusion::Limited);
-    let limit = limit.and_then(|verdict| verdict.findings.first());
-    if limit.is_none_or(|limit| is_about_cpu(limit.rule)) || !is_even(test) {
+/// Makes notes of what took CPU time from a test whose rate was even, and whose limit `is_elsewhere`: less
+/// of it changed nothing.
+pub(crate) fn settle(reasons: &mut [Reason], test: &Test<'_>, is_elsewhere: bool) {
+    if !is_elsewhere || !is_even(test) {
         return;
     }
     for reason in reasons.iter_mut().filter(|reason| of_cpu_time(reason.rule)) {
