@@ -374,13 +374,13 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
         reported: PeerReport {
             streams: vec![peer_stream(transport)],
             runtime: Some(runtime()),
-            pulses: vec![pulse(transport, false)],
+            pulses: vec![pulse(false)],
             ..PeerReport::default()
         },
         runtime: Some(runtime()),
         trials: measurement::record::Trials::default(),
         probes: Vec::new(),
-        pulses: vec![pulse(transport, true)],
+        pulses: vec![pulse(true)],
         hosts: vec![evidence(Role::Here), evidence(Role::Peer)],
         outcome: Outcome {
             ending: Ending::Completed,
@@ -503,11 +503,8 @@ fn runtime() -> Runtime {
     Runtime::new([MpuUse { run_seconds, idle_seconds: 7.0, streams: 1, ..MpuUse::default() }])
 }
 
-/// TCP that no shaper holds back is not even.
-fn pulse(transport: Transport, sender: bool) -> Pulse {
-    let uneven = if transport == Transport::Tcp { BYTES / 100 / 16 } else { 0 };
-    let steps = [BYTES / 100 - uneven, BYTES / 100 + uneven];
-    Pulse { sender, every: Duration::from_millis(100), bytes: steps.repeat(50) }
+fn pulse(sender: bool) -> Pulse {
+    Pulse { sender, every: Duration::from_millis(100), bytes: vec![BYTES / 100; 100] }
 }
 
 /// Two CPUs that have little else to do.

@@ -5,16 +5,12 @@ use measurement::verdict::Finding;
 use measurement::{Certainty, Elasticity, Hand, Role, RuleId};
 
 use super::{Case, causes};
-use crate::steady;
 use crate::words::{self, percent};
 
 /// How the rate of a test followed the hands of an experiment, if there was one.
 pub(super) struct Answers<'a> {
     elasticities: &'a [Elasticity],
     sender: Role,
-    /// As much arrived in each step of time as behind a shaper: threads that have no time left do not
-    /// keep that up.
-    is_even: bool,
 }
 
 impl<'a> Answers<'a> {
@@ -22,13 +18,7 @@ impl<'a> Answers<'a> {
     pub(super) fn of(case: &Case<'a>) -> Option<Self> {
         let elasticities = &case.test?.record.trials.elasticities;
         let [flow] = case.flows() else { return None };
-        let record = case.test?.record;
-        let spread = steady::spread(record, flow.outcome.direction);
-        let is_even = case.is_tcp()
-            && flow.outcome.asked.is_none()
-            && spread.is_some_and(|spread| spread <= EVEN);
-        let answers = Self { elasticities, sender: flow.sender(), is_even };
-        (is_even || !elasticities.is_empty()).then_some(answers)
+        (!elasticities.is_empty()).then(|| Self { elasticities, sender: flow.sender() })
     }
 
     fn of_hand(&self, hand: Hand) -> Option<&'a Elasticity> {
@@ -44,7 +34,7 @@ impl<'a> Answers<'a> {
 
     /// Whether less CPU time for the workers of an end was shown to change nothing.
     pub(super) fn has_time(&self, role: &Role) -> bool {
-        self.of_cpu(role).map_or(self.is_even, Elasticity::is_ignored)
+        self.of_cpu(role).is_some_and(Elasticity::is_ignored)
     }
 
     /// The ends whose workers' CPU time the rate follows, with how much.
@@ -93,17 +83,10 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
 fn contradiction(answers: &Answers<'_>, finding: &Finding) -> Option<String> {
     let role = finding.host.as_ref().filter(|_| causes::takes_time_of_workers(finding.rule));
     if let Some(role) = role.filter(|role| answers.has_time(role)) {
-        return Some(match answers.of_cpu(role) {
-            Some(follows) => {
-                format!("an experiment: less CPU time there changes nothing ({follows})")
-            }
-            None => "as much arrived in each tenth of a second as behind a shaper".to_owned(),
-        });
+        let follows = answers.of_cpu(role)?;
+        return Some(format!("an experiment: less CPU time there changes nothing ({follows})"));
     }
     let (_, elasticity) =
         answers.short_of_time().next().filter(|_| finding.rule == RuleId::PathRateLimit)?;
     Some(format!("an experiment: the rate follows {}", answers.in_words(elasticity)))
 }
-
-/// By how much three of four steps differ from the median one, as a share of it, behind a shaper.
-const EVEN: f64 = 0.04;

@@ -214,7 +214,6 @@ mod tests {
                 tcp.receiver_rtt_micros = trip;
             }
             record.pulses = test_record::tcp().reported.pulses;
-            record.pulses[0].bytes.fill(1_000_000);
             let steps = record.pulses[0].bytes.iter_mut().step_by(2);
             steps.for_each(|bytes| *bytes += *bytes / 100 * uneven);
             let used = CpuUse { total: cpu, user: 0.0, system: cpu };
