@@ -105,7 +105,10 @@ impl Served {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")
+)]
 const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
