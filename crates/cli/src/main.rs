@@ -74,7 +74,7 @@ fn fail(error: RunError) -> ExitCode {
     code
 }
 
-#[cfg_attr(feature = "full", expect(clippy::too_many_lines, reason = "a line for each command"))]
+#[expect(clippy::too_many_lines, reason = "a line for each command")]
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     arguments.common.color.apply();
     match arguments.command {
