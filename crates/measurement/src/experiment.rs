@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::Role;
 
-/// What is changed for a moment.
+/// A part of a test that an experiment changes for a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -159,7 +159,7 @@ pub fn end_of(hand: Hand, sender: &Role) -> Role {
 const RUN_UP: usize = 2;
 /// Between following and not.
 const HALF: f64 = 0.5;
-/// Of a schedule that a peer sends.
+/// Most slots of a schedule that a peer sends.
 const MOST_SLOTS: usize = 1_000;
 const LEAST_SLOT: Duration = Duration::from_millis(10);
 const LONGEST_SLOT: Duration = Duration::from_secs(10);
