@@ -66,6 +66,21 @@ fn a_queue_serves_one_after_another_and_tells_them_their_place() {
 }
 
 #[test]
+fn an_experiment_waits_in_no_queue() {
+    let server = Server::start_with("--bind 127.0.0.1 --queue --yield-below 0");
+    let first = under_way(&server, "--tcp --send -b 8M -t 60s");
+    let second = Running::start(client(&server, "--tcp --send -t 1s --json"));
+    server.await_tests(2);
+    let third = Running::start(client(&server, "--tcp --send -b 8M -t 60s"));
+    server.await_tests(3);
+    end(first);
+    let second = second.finish_within(Duration::from_secs(30));
+    second.assert_ran_to_its_end();
+    assert!(second.json()["elasticities"].is_null(), "{second:?}");
+    end(third);
+}
+
+#[test]
 fn who_leaves_the_queue_makes_room_for_the_next() {
     let server = Server::start_with("--bind 127.0.0.1 --queue --yield-below 0");
     let first = under_way(&server, "--tcp --send -b 8M -t 60s");

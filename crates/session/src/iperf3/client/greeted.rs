@@ -8,7 +8,7 @@ use std::sync::Arc;
 use linux::event::StopSignals;
 use linux::tcp::TcpInfo;
 use measurement::{ByteSize, Peer};
-use protocol::iperf3::{Client, ClientEvent, Cookie, Parameters};
+use protocol::iperf3::{Client, ClientEvent, Cookie, Parameters, ProtocolError};
 
 use super::connect::connect_control;
 use super::link::{About, Link};
@@ -102,6 +102,10 @@ impl Greeted {
                         let limits = announcement.limits.and_then(|limits| link.keep_to(limits));
                         self.about.notes.extend(limits);
                         self.about.announcement = Some(announcement);
+                    }
+                    // An experiment is about the test before it.
+                    ClientEvent::Waiting(_) if link.request.plan.experiment.is_some() => {
+                        return Err(link.failure(ProtocolError::Busy));
                     }
                     ClientEvent::Waiting(place) => {
                         link.observer.waiting(&self.about.peer, place);
