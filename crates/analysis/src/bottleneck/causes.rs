@@ -377,7 +377,9 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
     }
 }
 
-/// Whether the findings of `rule` cost CPU time of the threads that move payload, or keep them from a CPU.
+/// Whether the findings of `rule` are that the threads of their own host which move payload take much CPU
+/// time. One that waits for a CPU is late however little it takes, and an offload that is off at one end
+/// costs the other one time as well.
 pub(super) const fn takes_time_of_workers(rule: RuleId) -> bool {
     matches!(
         rule,
@@ -394,21 +396,7 @@ pub(super) const fn takes_time_of_workers(rule: RuleId) -> bool {
             | PacketProcessingCost
             | SingleThreadSaturated
             | CpuSaturated
-            | ChecksumOffloadOff
-            | ScatterGatherOff
-            | TsoOff
-            | GroOff
-            | HwGroOff
-            | BigTcpOff
-            | ZerocopyOptmemLimit
-            | ZerocopySmallPages
-            | MtuSmall
             | WorkerSaturated
-            | RunDelay
-            | OtherProcesses
-            | CgroupCpuQuota
-            | ProcessStopped
-            | CpuSteal
     )
 }
 
@@ -424,7 +412,7 @@ pub(crate) const fn is_open_to_experiment(rule: RuleId) -> bool {
         rule,
         PathRateLimit | StandingQueue | CwndGrowing | QueuedAtSender | ApplicationLimited
     );
-    is_of_a_queue || takes_time_of_workers(rule)
+    is_of_a_queue || is_about_cpu(rule)
 }
 
 /// Whether `rule` counts what a packet filter or a policer drops.

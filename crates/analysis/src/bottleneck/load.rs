@@ -141,9 +141,6 @@ pub(super) fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
 /// Whether an end had CPU time left for the test; none: it does not tell. CPUs that others keep
 /// busy are left if no thread of the test wanted much of one.
 pub(super) fn has_time(case: &Case<'_>, role: &Role) -> Option<bool> {
-    if Answers::of(case).is_some_and(|answers| answers.has_time(role)) {
-        return Some(true);
-    }
     let host = case.host(role)?;
     let busy = busiest(case, host)?;
     let others = case.test.and_then(|test| others_cpu::taken(test, host)).unwrap_or(0.0);
