@@ -25,7 +25,7 @@ pub fn experiment(record: &TestRecord, draw: impl FnMut(usize) -> usize) -> Opti
     let is_linerate = record.peer.as_ref().is_some_and(|peer| peer.software.starts_with(OWN));
     let sends = plan.direction == Direction::Send;
     let hands = Hand::ALL.into_iter().filter(|hand| is_linerate || hand.is_of_sender() == sends);
-    // What paces shows in round trips, which the sender sees.
+    // Pacing shows in round trips, which the sender sees.
     let hands = hands.filter(|hand| *hand != Hand::Pacing || sends);
     let slot = SLOT.max(TRIPS * round_trip(record));
     let experiment = Experiment::new(slot, &hands.collect::<Vec<_>>(), TIMES, draw);
@@ -87,7 +87,7 @@ impl Slots<'_> {
         Some((self.moved(during)? / plain).ln() / hand.rest().ln())
     }
 
-    /// Bytes that arrived in a slot; none: nothing did.
+    /// Bytes that arrived in a slot. `None`: no byte arrived.
     fn moved(&self, slot: usize) -> Option<f64> {
         let slot = u32::try_from(slot).ok()?;
         let (from, to) = (self.length * slot, self.length * (slot + 1));
@@ -137,7 +137,7 @@ impl Slots<'_> {
     }
 }
 
-/// The mean, and half the width of its confidence interval; none: there are too few values.
+/// The mean, and half the width of its confidence interval. `None`: there are too few values.
 fn mean(values: &[f64]) -> Option<(f64, f64)> {
     let count = values.len() as f64;
     if count < 2.0 {
@@ -148,7 +148,7 @@ fn mean(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean, student::two_sided(LEVEL, count - 1.0) * (variance / count).sqrt()))
 }
 
-/// What the peers that know experiments are called.
+/// Begin of the name of peers that know experiments.
 const OWN: &str = "linerate ";
 /// Shortest slot: a test moves many blocks in it, and a scheduler gives each thread its turns.
 const SLOT: Duration = Duration::from_millis(20);

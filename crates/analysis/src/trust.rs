@@ -93,7 +93,7 @@ impl Finding {
     }
 }
 
-/// What all rules say: reasons, and what could not be checked.
+/// The reasons that all rules find, and the gaps that they could not check.
 pub(crate) fn check(test: &Test<'_>) -> (Vec<Reason>, Vec<Gap>) {
     let (mut reasons, mut unchecked) = (Vec::new(), Vec::new());
     for rule in RULES {

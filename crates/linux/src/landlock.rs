@@ -23,7 +23,7 @@ pub enum Restriction {
     },
 }
 
-/// What a process may still do with files and connections.
+/// Access to files and connections that a process keeps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Access<'a> {
     /// Directories below which it reads files.

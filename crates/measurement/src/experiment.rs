@@ -83,7 +83,7 @@ impl Experiment {
         self.slot * u32::try_from(self.slots.len()).unwrap_or(u32::MAX)
     }
 
-    /// The hand that is used at a time since the start; none: none is.
+    /// The hand that is used at a time since the start. `None`: no hand is used.
     pub fn hand_at(&self, since: Duration) -> Option<Hand> {
         let index = since.as_nanos() / self.slot.as_nanos().max(1);
         *self.slots.get(usize::try_from(index).ok()?)?
@@ -94,7 +94,8 @@ impl Experiment {
         self.slots.iter().enumerate().filter_map(|(index, hand)| Some((index, (*hand)?)))
     }
 
-    /// Reads what [`Display`] writes; none: it is no schedule, or a longer one than any that is used.
+    /// Reads the text that [`Display`] writes. `None`: the text is no schedule, or one of more slots than
+    /// are allowed.
     pub fn parse(text: &str) -> Option<Self> {
         let (millis, letters) = text.split_once(':')?;
         let slot = Duration::from_millis(millis.parse().ok()?);

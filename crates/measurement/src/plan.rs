@@ -168,7 +168,7 @@ pub struct PlanDraft {
     /// Requests and responses in place of bulk payload, sent by the client; none: bulk payload.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exchange: Option<Exchange>,
-    /// What the test changes for moments; none: nothing. The result of such a test is no measurement.
+    /// Schedule of the changes that the test makes for moments. `None`: the test is a measurement.
     #[serde(skip)]
     pub experiment: Option<Box<Experiment>>,
 }

@@ -154,7 +154,7 @@ fn tables() -> &'static str {
 
 /// As `build.rs` compresses them; that of all architectures is the last.
 const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/symbols.zlib"));
-/// What every architecture has.
+/// Name of the table for every architecture.
 const ANY: &str = "any";
 /// Begins of the names of modules.
 const FILTERS: [&str; 7] = ["nf_", "nft_", "xt_", "ip_tables", "ip6_tables", "iptable", "x_tables"];

@@ -1,4 +1,4 @@
-//! What an experiment says of findings: what it contradicts is no limit.
+//! Findings in the light of an experiment: a finding that it contradicts is no limit.
 
 use measurement::experiment::end_of;
 use measurement::verdict::Finding;
@@ -14,7 +14,7 @@ pub(super) struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    /// Those of a test in one direction; none: nothing was asked.
+    /// Reads the answers of a test in one direction. `None`: no experiment was run.
     pub(super) fn of(case: &Case<'a>) -> Option<Self> {
         let elasticities = &case.test?.record.trials.elasticities;
         let [flow] = case.flows() else { return None };
@@ -25,7 +25,7 @@ impl<'a> Answers<'a> {
         self.elasticities.iter().find(|one| one.hand == hand)
     }
 
-    /// How the rate followed the CPU time of the workers of an end; none: it was not asked.
+    /// How the rate followed the CPU time of the workers of an end. `None`: that hand was not used.
     pub(super) fn of_cpu(&self, role: &Role) -> Option<&'a Elasticity> {
         let hand = [Hand::SenderCpu, Hand::ReceiverCpu];
         let hand = hand.into_iter().find(|hand| end_of(*hand, &self.sender) == *role)?;
@@ -44,7 +44,8 @@ impl<'a> Answers<'a> {
         ends.filter(|(_, one)| one.is_followed())
     }
 
-    /// What shows that a queue makes the rate that no end of the test makes, in words; none: nothing does.
+    /// The evidence, in words, that a queue makes the rate and neither end does. `None`: there is no such
+    /// evidence.
     pub(super) fn queue(&self) -> Option<String> {
         let ends: Vec<_> =
             [Hand::SenderCpu, Hand::ReceiverCpu].map(|hand| self.of_hand(hand)).into();
@@ -79,7 +80,7 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
     }
 }
 
-/// What contradicts a finding, in words.
+/// The contradiction to a finding, in words.
 fn contradiction(answers: &Answers<'_>, finding: &Finding) -> Option<String> {
     let role = finding.host.as_ref().filter(|_| causes::takes_time_of_workers(finding.rule));
     if let Some(role) = role.filter(|role| answers.has_time(role)) {

@@ -27,7 +27,8 @@ pub(super) fn ask(request: &Request, record: &mut TestRecord, interrupts: Option
     }
 }
 
-/// The same test, as long as the experiment, with a sample at the end of each slot.
+/// The plan of an experiment: that of `test`, as long as its schedule, with a sample at the end of each
+/// slot.
 fn plan(test: &TestPlan, experiment: Experiment) -> Option<TestPlan> {
     let mut draft = PlanDraft::clone(test);
     draft.end = End::Time(experiment.length());

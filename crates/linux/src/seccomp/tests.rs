@@ -114,7 +114,7 @@ fn this_thread() -> libc::c_long {
     unsafe { libc::syscall(libc::SYS_gettid) }
 }
 
-/// What files of a journal need of them.
+/// Denied calls that the files of a journal need all the same.
 const OF_A_JOURNAL: [libc::c_long; 2] = [libc::SYS_mkdirat, libc::SYS_renameat2];
 /// Kinds of what SECURITY.md denies: programs and other processes, users, mounts and namespaces, memory
 /// that others share, the kernel and the host.
