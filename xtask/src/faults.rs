@@ -7,6 +7,7 @@
 mod corpus;
 pub(crate) mod expected;
 mod kept;
+pub(crate) mod machine;
 mod matrix;
 pub(crate) mod needs;
 mod random;
@@ -30,6 +31,7 @@ use crate::hosts::{self, UnderTest};
 use crate::output::{say, transient};
 use crate::packages;
 use crate::workspace::Workspace;
+use machine::Machines;
 use matrix::Matrix;
 use random::RandomFlags;
 use run::{Outcome, Runner};
@@ -67,6 +69,8 @@ pub(crate) struct Faults {
     #[arg(long, conflicts_with_all = ["judge", "random"])]
     remedies: bool,
     #[command(flatten)]
+    machines: Machines,
+    #[command(flatten)]
     at_random: RandomFlags,
 }
 
@@ -100,6 +104,7 @@ impl Faults {
             return Ok(format!("faults: not run, since no hosts can be made here: {reason}"));
         }
         packages::provide(&packages::FAULTS)?;
+        let scenarios = self.machines.each(&scenarios);
         self.run_all(&UnderTest { program, short: self.short }, &scenarios)
     }
 
@@ -122,7 +127,8 @@ impl Faults {
         let runner =
             Runner { under_test: &under_test, keep: self.keep.as_deref(), is_stopped: &is_stopped };
         let failed = self.at_random.failed(&workspace.target);
-        self.at_random.run(&runner, &self.only, &failed, self.json.as_deref())
+        let json = self.json.as_deref();
+        self.at_random.run(&runner, &self.only, &self.machines, &failed, json)
     }
 
     fn is_asked(&self, scenario: &Scenario) -> bool {

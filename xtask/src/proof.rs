@@ -21,6 +21,7 @@ mod tune;
 mod tuning;
 
 use std::env;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ use clap::{Args, Subcommand};
 use measurement::TestRecord;
 
 use crate::command;
+use crate::faults::machine::Machines;
+use crate::faults::run::Runner;
 use crate::hosts::{self, UnderTest};
 use crate::output::say;
 use crate::workspace::{Build, Workspace};
@@ -40,7 +43,7 @@ pub(crate) struct Proof {
     what: What,
     /// Program to put to the proof [default: built from this tree]
     #[arg(long, global = true, value_name = "FILE")]
-    linerate: Option<std::path::PathBuf>,
+    linerate: Option<PathBuf>,
     /// Fewer and shorter runs
     #[arg(long, global = true)]
     short: bool,
@@ -120,6 +123,11 @@ struct Cases {
     /// How often each case is run
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     runs: u32,
+    /// Keep the record of each run in a folder
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    #[command(flatten)]
+    machines: Machines,
 }
 
 impl Proof {
@@ -175,7 +183,9 @@ impl Proof {
 
 impl Cases {
     fn run(&self, folder: &str, under_test: &UnderTest) -> Result<String> {
-        verdict(folder, &planted::run(under_test, folder, self.only.as_deref(), self.runs)?)
+        let runner = Runner { under_test, keep: self.keep.as_deref(), is_stopped: &|| false };
+        let only = self.only.as_deref();
+        verdict(folder, &planted::run(&runner, folder, only, self.runs, &self.machines)?)
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) use stamp::Stamps;
 use testbed::noise::Noise;
 
 /// What is to be said.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Expected {
     /// What was asked was delivered, and nothing else is said.

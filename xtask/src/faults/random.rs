@@ -19,6 +19,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::machine::Machines;
 use super::needs;
 use super::percent;
 use super::run::Runner;
@@ -75,6 +76,7 @@ impl RandomFlags {
         &self,
         runner: &Runner<'_>,
         only: &[String],
+        machines: &Machines,
         failed: &Path,
         json: Option<&Path>,
     ) -> Result<String> {
@@ -85,11 +87,14 @@ impl RandomFlags {
         let cases = (self.from..).map(draw);
         for case in cases.filter(|case| is_asked(&case.family, only)).take(wanted * MOST_PER_CASE) {
             let done = course.tally.total().all();
-            if done == wanted || course.is_stopped {
+            if done >= wanted || course.is_stopped {
                 break;
             }
-            transient(format!("[{}/{wanted}] {} {}", done + 1, case.id, case.family));
-            course.go_on(&case, self.repeats);
+            for machine in &machines.machine {
+                let case = case.clone().on(*machine);
+                transient(format!("[{}/{wanted}] {} {}", done + 1, case.id, case.family));
+                course.go_on(&case, self.repeats);
+            }
         }
         transient("");
         if let Some(path) = json {
@@ -113,6 +118,8 @@ struct Course<'a> {
     missing: BTreeMap<Need, bool>,
     nobody_can_run: bool,
     tally: Tally,
+    /// The same by machine.
+    machines: Tally,
     trials: Vec<Value>,
     not_run: usize,
     broken: Vec<String>,
@@ -130,6 +137,7 @@ impl<'a> Course<'a> {
             missing: BTreeMap::new(),
             nobody_can_run: can_be_run_by_nobody(&runner.under_test.program),
             tally: Tally::default(),
+            machines: Tally::default(),
             trials: Vec::new(),
             not_run: 0,
             broken: Vec::new(),
@@ -182,11 +190,13 @@ impl<'a> Course<'a> {
         self.trials.push(trial.as_json());
         if !trial.is_proven() {
             self.tally.note_unproven(family);
+            self.machines.note_unproven(&case.machine.name());
             let (planted, gains) = (case.planted(), gains(trial));
             say(format!("-     {} {family}: not proven ({planted}; gains {gains})", case.id));
             return Ok(());
         }
         self.tally.note(family, trial.class);
+        self.machines.note(&case.machine.name(), trial.class);
         self.alike.0 += trial.alike();
         self.alike.1 += trial.said.len();
         if trial.is_false_alarm() {
@@ -202,12 +212,13 @@ impl<'a> Course<'a> {
     fn verdict(&self, wanted: usize) -> Result<String> {
         let total = self.tally.total();
         say(format!("\n{}", self.tally));
+        say(format!("\n{}", self.machines));
         self.say_what_is_left_out();
         ensure!(!self.is_stopped, "faults: interrupted; what was planted is taken away");
         let broken = self.broken.join("; ");
         ensure!(broken.is_empty(), "faults: some cases failed: {broken}");
         let all = total.all();
-        ensure!(all == wanted, "faults: only {all} of {wanted} cases cost enough to count");
+        ensure!(all >= wanted, "faults: only {all} of {wanted} cases cost enough to count");
         let alarms = self.alarms.join(", ");
         ensure!(alarms.is_empty(), "faults: findings above note on clean runs: {alarms}");
         let (right, near) = (total.share_right(), total.share_near());

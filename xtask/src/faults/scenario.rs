@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::expected::Expected;
+use super::machine::Machine;
 use super::step::Step;
 
 /// One cause, or none.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct Scenario {
     /// The name of its file.
@@ -151,6 +152,14 @@ impl Scenario {
     pub(crate) fn all(folder: &Path) -> Result<Vec<Self>> {
         let scenarios = read_all(folder)?.into_iter();
         Ok(scenarios.map(|(name, scenario)| Self { name, ..scenario }).collect())
+    }
+
+    /// The same on another machine.
+    pub(super) fn on(mut self, machine: Machine) -> Self {
+        self.name = machine.case(&self.name);
+        self.base.extend(machine.steps(self.topology));
+        self.needs.extend(machine.needs());
+        self
     }
 
     /// Whether nothing is planted.

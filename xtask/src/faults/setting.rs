@@ -150,6 +150,19 @@ impl<'a> Setting<'a> {
         self.server.as_mut().is_none_or(Running::is_running)
     }
 
+    /// What stands in front of a program.
+    fn wrap(&mut self, step: &Step) {
+        match step {
+            Step::Behind { at, words } => {
+                self.wrapping(*at).behind = words.split_whitespace().map(str::to_owned).collect();
+            }
+            Step::Unprivileged { at } => self.wrapping(*at).user = User::Nobody,
+            Step::IpNetns { at } => self.wrapping(*at).view = View::IpNetns,
+            Step::Pin { at, cpu } => self.wrapping(*at).cpu = Some(*cpu),
+            _ => {}
+        }
+    }
+
     /// What is done before the server starts.
     fn prepare(&mut self, step: &Step) -> Result<()> {
         match step {
@@ -171,31 +184,23 @@ impl<'a> Setting<'a> {
                 self.at(*at, |host| police(host, *kbytes, *burst_kbytes))
             }
             Step::Shell { at, words } => self.at(*at, |host| self.shell(host, words).map(drop)),
-            Step::Behind { at, words } => {
-                self.wrapping(*at).behind = words.split_whitespace().map(str::to_owned).collect();
-                Ok(())
-            }
-            Step::Unprivileged { at } => {
-                self.wrapping(*at).user = User::Nobody;
-                Ok(())
-            }
-            Step::IpNetns { at } => {
-                self.wrapping(*at).view = View::IpNetns;
-                Ok(())
-            }
             Step::Steer { at, mask } => steer(self.host((*at).into())?, mask),
             Step::Quota { at, percent } => self.confine(*at, *percent),
-            Step::Pin { at, cpu } => {
-                self.wrapping(*at).cpu = Some(*cpu);
+            Step::Observe {} => self.observe(),
+            Step::Behind { .. }
+            | Step::Unprivileged { .. }
+            | Step::IpNetns { .. }
+            | Step::Pin { .. } => {
+                self.wrap(step);
                 Ok(())
             }
-            Step::Observe {} => self.observe(),
             // The topology, or the command, is made with these; the rest starts later.
             Step::Mtu { .. }
             | Step::Relay(_)
             | Step::Words(_)
             | Step::Hog { .. }
             | Step::Crowd {}
+            | Step::Slower { .. }
             | Step::Stop { .. }
             | Step::Slow { .. }
             | Step::Traffic { .. }
@@ -221,6 +226,10 @@ impl<'a> Setting<'a> {
             }
             Step::Crowd {} => {
                 self.beside.extend(plant::busy_everywhere()?.into_iter().map(Beside::Program));
+                return Ok(());
+            }
+            Step::Slower { percent } => {
+                self.beside.extend(plant::slower(*percent)?.into_iter().map(Beside::Program));
                 return Ok(());
             }
             Step::Kill {} => {

@@ -52,6 +52,8 @@ pub(crate) enum Step {
     },
     /// Two loops for each CPU, wherever they run.
     Crowd {},
+    /// A real-time loop on each CPU that takes so many hundredths of each millisecond.
+    Slower { percent: u32 },
     /// Whatever a shell can do to a host, in words of sh(1) in which `$0` is the interface and `$1`
     /// the number of the server's process, once that runs.
     Shell { at: At, words: String },

@@ -44,6 +44,20 @@ pub(crate) fn busy_everywhere() -> Result<Vec<Running>> {
     (0..2 * cpus).map(start).collect()
 }
 
+/// A real-time loop on each CPU that takes so many hundredths of each millisecond: what runs beside it
+/// is slower, as on a slower CPU.
+pub(crate) fn slower(percent: u32) -> Result<Vec<Running>> {
+    let start = |cpu: usize| {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--", "chrt", "--fifo", REAL_TIME_PRIORITY]);
+        command.args(["taskset", "-c", &cpu.to_string(), "perl", "-e", PART_OF_EACH_MILLISECOND]);
+        command.arg(percent.to_string());
+        Running::start(command)
+    };
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    (0..cpus).map(start).collect()
+}
+
 /// A control group with a quota of CPU time; it is removed with this value.
 pub(crate) struct Group {
     folder: PathBuf,
@@ -112,3 +126,6 @@ const VERSION_1: &str = "/sys/fs/cgroup/cpu";
 const VERSION_2: &str = "/sys/fs/cgroup";
 const REAL_TIME_PRIORITY: &str = "10";
 const BUSY: &str = "while :; do :; done";
+/// In Perl, which every Debian has.
+const PART_OF_EACH_MILLISECOND: &str = "use Time::HiRes qw(time sleep); my $busy = shift(@ARGV) / 1e5; \
+    while (1) { my $end = time + $busy; 1 while time < $end; sleep(1e-3 - $busy); }";

@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, ensure};
 
 use super::Outcome;
+use crate::faults::machine::Machines;
 use crate::faults::needs;
 use crate::faults::run::{Outcome as Planted, Runner};
 use crate::faults::scenario::{Run, Scenario};
-use crate::hosts::UnderTest;
 use crate::output::{say, transient};
 use crate::packages;
 use crate::workspace::Workspace;
@@ -14,18 +14,19 @@ use crate::workspace::Workspace;
 /// Runs the scenarios of a folder of proofs, or those whose name contains a text, each as many times
 /// `runs` as it says.
 pub(super) fn run(
-    under_test: &UnderTest,
+    runner: &Runner<'_>,
     folder: &str,
     only: Option<&str>,
     runs: u32,
+    machines: &Machines,
 ) -> Result<Vec<Outcome>> {
     packages::provide(&packages::PLANTED)?;
     let scenarios = Scenario::all(&Workspace::find()?.root.join("xtask/src/proof").join(folder))?;
+    let scenarios = machines.each(&scenarios);
     let is_asked = |one: &&Scenario| {
-        let is_in_time = !under_test.short || one.run == Run::Short;
+        let is_in_time = !runner.under_test.short || one.run == Run::Short;
         is_in_time && only.is_none_or(|only| one.name.contains(only))
     };
-    let runner = Runner { under_test, keep: None, is_stopped: &|| false };
     let (mut outcomes, mut not_run) = (Vec::new(), Vec::new());
     for scenario in scenarios.iter().filter(is_asked) {
         let name = &scenario.name;
@@ -34,8 +35,8 @@ pub(super) fn run(
             not_run.push(format!("{name} ({why})"));
             continue;
         }
-        let times = if under_test.short { runs } else { runs * scenario.times };
-        let planted = Planted::measure(&runner, scenario, times);
+        let times = if runner.under_test.short { runs } else { runs * scenario.times };
+        let planted = Planted::measure(runner, scenario, times);
         let planted = planted.with_context(|| name.clone())?.context("interrupted")?;
         outcomes.extend(shown(&planted, scenario));
     }
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_file_has_a_scenario_for_each_of_its_values() {
-        for (folder, count) in [("ledger", 9), ("forwarder", 12), ("knee", 17), ("rates", 9)] {
+        for (folder, count) in [("ledger", 9), ("forwarder", 21), ("knee", 17), ("rates", 9)] {
             assert_eq!(all(folder).len(), count, "{folder}");
         }
         let shown = format!("{:?}", all("knee"));

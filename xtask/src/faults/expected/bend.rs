@@ -7,7 +7,7 @@ use super::super::seen::Seen;
 use super::Judged;
 
 /// The largest rate asked of which all arrives.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bend {
     mbps: f64,

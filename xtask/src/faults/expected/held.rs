@@ -7,7 +7,7 @@ use super::super::seen::Seen;
 use super::{Judged, frame_per_payload};
 
 /// Bounds of the rate that UDP without `-b` found; a bound that is absent admits any rate.
-#[derive(Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct Held {
     /// Mbit/s of frames that fit.

@@ -10,7 +10,7 @@ use super::Judged;
 use crate::hosts::{ledger, lost_in};
 
 /// What a ledger says.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct Places {
     lost: Vec<Lost>,
@@ -19,7 +19,7 @@ pub(crate) struct Places {
 }
 
 /// What is lost in one place.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Lost {
     /// None: wherever.

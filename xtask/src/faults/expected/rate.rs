@@ -7,7 +7,7 @@ use super::super::seen::Seen;
 use super::{Judged, frame_per_payload};
 
 /// A rate of frames, and how close a statement comes to it.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Near {
     mbps: f64,
@@ -16,7 +16,7 @@ pub(crate) struct Near {
 }
 
 /// What a search says; what is absent may be anything.
-#[derive(Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Rates {
     /// What keeps the load from being higher.

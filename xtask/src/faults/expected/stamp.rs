@@ -10,7 +10,7 @@ use super::super::seen::Seen;
 use super::{Excuse, Judged};
 
 /// What rules of trust say.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) struct Stamps {
     /// The stamp that each of these rules gives.

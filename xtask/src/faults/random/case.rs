@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use fastrand::Rng;
 
 use super::super::expected::Expected;
+use super::super::machine::Machine;
 use super::super::scenario::{Command, Metric, Need, Peer, Run, Scenario, once};
 use super::super::step::Step;
 use super::families;
@@ -19,6 +20,7 @@ pub(super) struct Case {
     pub(super) scene: Scene,
     /// The program of a peer that is an iperf3; none: the installed one.
     pub(super) peer: Option<PathBuf>,
+    pub(super) machine: Machine,
     /// None: a clean control.
     pub(super) faults: Vec<Fault>,
 }
@@ -31,12 +33,14 @@ impl Case {
         if sort < PERCENT_CLEAN {
             let scene = Scene::draw(rng).paced(rng);
             let family = CLEAN.to_owned();
-            return Self { id, family, scene, peer: None, faults: Vec::new() };
+            let machine = Machine::Here;
+            return Self { id, family, scene, peer: None, machine, faults: Vec::new() };
         }
         let (family, scene) = placed(rng);
         let fault = (family.draw)(rng, &scene);
         let (name, faults) = (family.name.to_owned(), vec![fault]);
-        let mut case = Self { id, family: name, scene, peer: None, faults };
+        let machine = Machine::Here;
+        let mut case = Self { id, family: name, scene, peer: None, machine, faults };
         if sort < PERCENT_CLEAN + PERCENT_TWO {
             case.add_another(rng);
         }
@@ -49,6 +53,13 @@ impl Case {
         let turn = usize::try_from(number % all).unwrap_or(0);
         let is_iperf3 = self.scene.peer == Peer::Iperf3;
         self.peer = turn.checked_sub(1).filter(|_| is_iperf3).map(|at| programs[at].clone());
+        self
+    }
+
+    /// The same on another machine.
+    pub(super) fn on(mut self, machine: Machine) -> Self {
+        self.id = machine.case(&self.id);
+        self.machine = machine;
         self
     }
 
@@ -84,7 +95,8 @@ impl Case {
 
     fn base(&self) -> Vec<Step> {
         let bases = self.faults.iter().flat_map(|fault| fault.base.clone());
-        self.scene.steps().into_iter().chain(bases).collect()
+        let machine = self.machine.steps(self.scene.topology());
+        self.scene.steps().into_iter().chain(bases).chain(machine).collect()
     }
 
     /// As a scenario whose cause is the fault of this index; any other is there without it too.
@@ -113,7 +125,8 @@ impl Case {
 
     fn needs(&self) -> Vec<Need> {
         let faults = self.faults.iter().flat_map(|fault| fault.needs.clone());
-        self.scene.needs().into_iter().chain(faults).collect()
+        let machine = self.machine.needs();
+        self.scene.needs().into_iter().chain(faults).chain(machine).collect()
     }
 }
 
