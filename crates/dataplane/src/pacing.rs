@@ -2,7 +2,9 @@
 //! The time is an argument, and nothing here waits: the worker does.
 //!
 //! A batch that was late by more than a part of its time delays those after it. They follow a
-//! little closer than the rate has it until the average is right again, and never in one burst.
+//! little closer than the rate has it until the average is right again, and never in one burst. A
+//! sender whose CPU is taken from it again and again owes more and more: from a quarter of what it
+//! may owe on batches follow the closer the more is owed.
 //!
 //! Each decision on keeping a rate is made in one place:
 //!
@@ -69,8 +71,9 @@ struct Limits {
     stall: Duration,
     /// A sender that is farther behind than this is too slow; the excess is given up.
     debt: Duration,
-    /// The rate at which it catches up, in percent of the rate asked.
-    catch_up_percent: u64,
+    /// The rate at which it catches up, in percent of the rate asked: where up to a quarter of
+    /// [`Self::debt`] is owed, and from half of it on.
+    catch_up_percent: (u64, u64),
     /// A batch that takes so much longer to send than it may was interrupted: what is left of
     /// it goes at its end, so that the next one has to keep away from there. None: it is
     /// the network that takes its time.
@@ -242,7 +245,9 @@ impl Pacer {
             return;
         }
         // Counted from the beginning of the batch: the time of sending is part of its time.
-        let soonest = self.anchor.after(self.shortest(self.gone));
+        let usual = self.anchor.after(self.schedule.span(self.gone));
+        let owed = usual.since(self.schedule.next());
+        let soonest = self.anchor.after(self.shortest(self.gone, owed));
         self.due = Some(self.schedule.next().max(soonest));
         self.fresh = true;
     }
@@ -262,7 +267,7 @@ impl Pacer {
             return due;
         }
         self.held_up = late;
-        *self.due.insert(now.after(self.shortest(self.gone)))
+        *self.due.insert(now.after(self.shortest(self.gone, Duration::ZERO)))
     }
 
     fn begin(&mut self, now: Timestamp, due: Timestamp) {
@@ -274,7 +279,7 @@ impl Pacer {
         let stalled = if lateness > stall { lateness } else { Duration::ZERO };
         // A sender that did not wait is too slow; it was not woken late.
         if std::mem::take(&mut self.waited) && stalled.is_zero() {
-            self.batch.learn(lateness);
+            self.batch.learn(lateness, self.schedule.span(1));
         }
         let forgone = self.give_up(now, stalled);
         let before = self.began.map(|began| EndedBatch {
@@ -318,14 +323,18 @@ impl Pacer {
         self.schedule.span(self.batch.blocks(&self.schedule))
     }
 
-    /// The least time from the beginning of a batch of `count` blocks to the next; none where only
-    /// the mean counts.
-    fn shortest(&self, count: usize) -> Duration {
+    /// The least time from the beginning of a batch of `count` blocks to the next, of a sender that is
+    /// behind by the time `owed`; none where only the mean counts.
+    fn shortest(&self, count: usize, owed: Duration) -> Duration {
         if self.pacing == Pacing::Average {
             return Duration::ZERO;
         }
-        let nanos =
-            self.schedule.span(count).as_nanos() * 100 / u128::from(self.limits.catch_up_percent);
+        let (little, much) = self.limits.catch_up_percent;
+        let quarter = self.limits.debt / 4;
+        let owed = owed.saturating_sub(quarter).min(quarter).as_nanos();
+        let more = if self.pacing == Pacing::Smooth { much - little } else { 0 };
+        let percent = u128::from(little) + u128::from(more) * owed / quarter.as_nanos();
+        let nanos = self.schedule.span(count).as_nanos() * 100 / percent;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
@@ -333,13 +342,13 @@ impl Pacer {
 const DATAGRAMS: Limits = Limits {
     stall: Duration::from_millis(1),
     debt: Duration::from_millis(20),
-    catch_up_percent: 105,
+    catch_up_percent: (105, 200),
     interruption: Some(Duration::from_micros(100)),
 };
 const BLOCKS: Limits = Limits {
     stall: Duration::from_millis(100),
     debt: Duration::from_millis(100),
-    catch_up_percent: 120,
+    catch_up_percent: (120, 120),
     interruption: None,
 };
 /// Short enough for a test of a tenth of a second.

@@ -52,12 +52,14 @@ impl BurstSize {
         self.wake_cost = u32::try_from(cost.as_nanos()).unwrap_or(u32::MAX);
     }
 
-    /// Adapts to the lateness of a batch that was late because the worker woke late.
-    pub(super) fn learn(&mut self, lateness: Duration) {
+    /// Adapts to the lateness of a batch that was late because the worker woke late. Blocks that are
+    /// `apart` by more teach more, since there are fewer of them.
+    pub(super) fn learn(&mut self, lateness: Duration, apart: Duration) {
+        let step = u32::try_from(apart.as_nanos() / PARTS).unwrap_or(u32::MAX).max(STEP);
         self.lateness = if lateness > self.lateness() {
-            self.lateness.saturating_add(9 * STEP)
+            self.lateness.saturating_add(step.saturating_mul(9))
         } else {
-            self.lateness.saturating_sub(STEP)
+            self.lateness.saturating_sub(step)
         };
     }
 
@@ -95,7 +97,9 @@ const LONGEST: Duration = Duration::from_millis(1);
 /// A batch spans this many times its usual lateness; lateness up to that part of its span does
 /// not delay the next batch.
 pub(super) const LEEWAY: u32 = 3;
-/// Nanoseconds. After about fifty batches the estimate follows a CPU that sleeps deeper.
+/// A step is so small a part of the time between two blocks.
+const PARTS: u128 = 100;
+/// Least step in nanoseconds. After about fifty batches the estimate follows a CPU that sleeps deeper.
 const STEP: u32 = 100;
 
 #[cfg(test)]
@@ -111,7 +115,7 @@ mod tests {
 
     fn late(micros: u64) -> usize {
         let mut size = BurstSize::for_datagrams(&schedule());
-        (0..4_000).for_each(|_| size.learn(Duration::from_micros(micros)));
+        (0..4_000).for_each(|_| size.learn(Duration::from_micros(micros), schedule().span(1)));
         size.blocks(&schedule())
     }
 
@@ -149,7 +153,7 @@ mod tests {
     #[test]
     fn a_length_that_was_asked_stays() {
         let mut size = BurstSize::fixed(3);
-        size.learn(Duration::from_millis(1));
+        size.learn(Duration::from_millis(1), schedule().span(1));
         assert_eq!(size.blocks(&schedule()), 3);
     }
 }

@@ -59,6 +59,23 @@ fn a_short_lateness_is_made_up_for_block_by_block() {
 }
 
 #[test]
+fn a_sender_without_a_cpu_for_two_fifths_of_each_millisecond_keeps_the_rate() {
+    // A datagram each 20 microseconds.
+    let mut pacer = Pacer::for_datagrams(BitRate::from_bits_per_second(580_000_000), 1_450);
+    let (mut sent, mut most) = (0, 0);
+    let runs = (0..1_000_000).filter(|micros| micros % 1_000 < 600);
+    for micros in runs {
+        // A datagram takes 2 microseconds, so that a batch is not sent at once.
+        if micros % 2 == 0 {
+            let count = go(&mut pacer, at(micros));
+            (sent, most) = (sent + count, most.max(count));
+        }
+    }
+    assert!((49_400..=50_100).contains(&sent), "{sent}");
+    assert!(most <= 50, "a batch of {most} is longer than a millisecond");
+}
+
+#[test]
 fn the_blocks_of_a_stall_are_dropped_or_repaid() {
     let lost = |pacing| {
         let mut pacer = pacer().with_pacing(pacing);
