@@ -42,8 +42,9 @@ pub struct Runner<'a> {
     pub joined: Vec<Joined<'a>>,
     /// Runs the rows that name a program; none: no row does.
     pub delegate: Option<&'a mut dyn Delegate>,
-    /// Whether a test whose counters leave more than one explanation is followed by an experiment.
-    pub asks: bool,
+    /// Most experiments that follow a test whose counters leave more than one explanation, until one of
+    /// them decides.
+    pub experiments: u32,
 }
 
 /// Results of a [`Search`]: judged records, the error that ended it early, if one did, and the
@@ -68,7 +69,7 @@ impl<'a> Runner<'a> {
     ) -> Self {
         let (observed, joined) = (Vec::new(), Vec::new());
         let (tuner, delegate) = (None, None);
-        Self { request, observed, interrupts, monitor, tuner, joined, delegate, asks: false }
+        Self { request, observed, interrupts, monitor, tuner, joined, delegate, experiments: 0 }
     }
 
     /// Runs one test. A test for a result is judged; a trial is not.
@@ -199,8 +200,8 @@ impl<'a> Runner<'a> {
             record.outcome.directions.iter_mut().for_each(|direction| direction.asked = None);
         }
         crate::judge(&mut record);
-        if self.asks && task.row.program.is_none() {
-            experiment::ask(&request, &mut record, interrupts);
+        if task.row.program.is_none() {
+            experiment::ask(&request, &mut record, self.experiments, interrupts);
         }
         Ok(record)
     }

@@ -133,14 +133,30 @@ pub struct Elasticity {
 }
 
 impl Elasticity {
+    /// What this and another experiment with the same hand show together.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let (own, others) = (f64::from(self.slots), f64::from(other.slots));
+        let all = (own + others).max(1.0);
+        let value = (self.value * own + other.value * others) / all;
+        let margin = (self.margin * own).hypot(other.margin * others) / all;
+        Self { value, margin, slots: self.slots + other.slots, ..self }
+    }
+
+    /// Whether it shows neither that the rate follows nor that it does not.
+    pub fn is_open(&self) -> bool {
+        !self.is_followed() && !self.is_ignored()
+    }
+
     /// Whether it shows that the rate follows most of the change.
     pub fn is_followed(&self) -> bool {
         self.value - self.margin >= HALF
     }
 
-    /// Whether it shows that the rate follows little of the change, or nothing.
+    /// Whether it shows that the rate follows little of the change, or nothing. One that goes up far where
+    /// it should go down varies by itself.
     pub fn is_ignored(&self) -> bool {
-        self.value + self.margin < HALF
+        self.value.abs() + self.margin < HALF
     }
 }
 
@@ -198,7 +214,16 @@ mod tests {
         let of = |value, margin| Elasticity { hand: Hand::SenderCpu, value, margin, slots: 3 };
         assert!(of(1.0, 0.3).is_followed() && !of(1.0, 0.3).is_ignored());
         assert!(of(0.0, 0.3).is_ignored() && !of(0.0, 0.3).is_followed());
+        assert!(!of(-11.5, 7.2).is_ignored() && of(-0.1, 0.1).is_ignored());
         assert!(!of(0.4, 0.2).is_ignored() && !of(0.6, 0.2).is_followed());
+    }
+
+    #[test]
+    fn further_slots_narrow_an_interval() {
+        let of = |value, margin| Elasticity { hand: Hand::SenderCpu, value, margin, slots: 6 };
+        let both = of(0.9, 0.6).with(of(1.1, 0.6));
+        assert!(of(0.9, 0.6).is_open() && both.is_followed(), "{both}");
+        assert_eq!((both.slots, both.to_string()), (12, "1.00 ± 0.42".to_owned()));
     }
 
     #[test]

@@ -100,7 +100,7 @@ fn test(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     let mut monitor = monitor(format, Detail::from_flags(flags.quiet, false));
     let request = request(flags, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut *monitor);
-    runner.asks = !flags.no_follow_up;
+    runner.experiments = if flags.no_follow_up { 0 } else { EXPERIMENTS };
     let mut results = runner.search(&mut *search(flags, rows));
     let keeping = flags.store.keeping("diagnose");
     Finish { keeping, ..Finish::new(format, file) }.print(&mut results)
@@ -142,4 +142,6 @@ fn request(flags: &DiagnoseFlags, plan: TestPlan) -> Request {
     }
 }
 
+/// Most experiments for a row.
+const EXPERIMENTS: u32 = 4;
 const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);

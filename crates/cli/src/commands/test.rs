@@ -39,7 +39,7 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     };
     let mut runner = Runner::new(request(flags, first), Some(&interrupts), shown);
     runner.observed.clone_from(&flags.rows.observe);
-    runner.asks = !flags.rows.no_probe_cause && !flags.rows.no_evidence;
+    runner.experiments = u32::from(!flags.rows.no_probe_cause && !flags.rows.no_evidence);
     let mut results = runner.search(&mut *search(flags, plans));
     let mut finish = flags.output.finish("test", &Table, requirements);
     finish.rows = progress.and_then(Progress::into_rows);

@@ -208,10 +208,17 @@ impl Points {
         Some(rate.min(self.ceiling()).min(self.ceiling_of_disturbed(rate)))
     }
 
-    /// The trial that shows why the search found no higher rate.
+    /// The trial that shows why the search found no higher rate. `None`: each rate that failed passed
+    /// later, or a higher one did.
     pub(super) fn above(&self) -> Option<Point> {
-        let limited = || self.telling.iter().rfind(|point| point.is_limited_by_its_sender());
-        self.high().or_else(|| limited().copied())
+        let passed = |limited: &&Point| {
+            let later = self.telling.iter().filter(|point| point.index > limited.index);
+            later
+                .filter(|point| !point.is_limited_by_its_sender())
+                .any(|point| !self.fails(point) && point.asked >= limited.asked)
+        };
+        let mut limited = self.telling.iter().filter(|point| point.is_limited_by_its_sender());
+        self.high().or_else(|| limited.rfind(|point| !passed(point)).copied())
     }
 
     pub(super) fn end(&self) -> RateSearchEnd {
