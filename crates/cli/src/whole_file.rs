@@ -1,10 +1,13 @@
-//! Files that are there whole or not at all: written under another name in the same folder, and
-//! renamed (rename(2)). A full disk or a kill in between leaves what was there.
+//! Files that are there whole or not at all: written without a name in the same folder, or under
+//! another one where the file system knows no other way, and renamed (rename(2)). A full disk or a kill
+//! in between leaves what was there.
 
 use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+
+use linux::unnamed_file;
 
 /// Who may read a file that was not there before. One that was there keeps its mode and owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +38,7 @@ pub(crate) fn replace(
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let draft = Draft::create(&target, readers, known(&target))?;
     draft.fill(write)?;
+    let draft = draft.named(&target)?;
     let identity = identity(&draft.file.metadata()?);
     fs::rename(&draft.path, &target)?;
     Ok(identity)
@@ -52,7 +56,7 @@ pub(crate) fn create(
     }
     let draft = Draft::create(path, readers, None)?;
     draft.fill(write)?;
-    fs::hard_link(&draft.path, path)
+    fs::hard_link(&draft.named(path)?.path, path)
 }
 
 /// The file that is there already.
@@ -66,59 +70,115 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
     Draft::create(&target, Readers::Usual, known(&target)).map(drop)
 }
 
-/// The file under its other name, which is removed with this value, unless it has been renamed: a link to it stays.
-struct Draft {
+/// The file before it has its name.
+enum Draft {
+    /// A kill leaves nothing of it.
+    Unnamed(File),
+    Named(Named),
+}
+
+/// The file under another name, which is removed with this value, unless it has been renamed: a link to
+/// it stays.
+struct Named {
     path: PathBuf,
     file: File,
 }
 
+impl Named {
+    /// What `make` makes of the first name that nobody has: what has a name already is somebody else's,
+    /// and so is what a link there leads to.
+    fn beside(target: &Path, make: &dyn Fn(&Path) -> io::Result<File>) -> io::Result<Self> {
+        let process = std::process::id();
+        let mut names = (0..MOST_NAMES).map(|number| format!(".linerate.{process}.{number}"));
+        let first = names.find_map(|name| {
+            let path = target.with_file_name(name);
+            match make(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
+                file => Some(file.map(|file| Self { path, file })),
+            }
+        });
+        first.unwrap_or_else(|| Err(ErrorKind::AlreadyExists.into()))
+    }
+
+    /// A new file (`O_EXCL`, open(2)).
+    fn create(target: &Path, mode: u32) -> io::Result<Self> {
+        let mut options = File::options();
+        options.write(true).create_new(true).mode(mode);
+        Self::beside(target, &|path| options.open(path))
+    }
+}
+
 impl Draft {
-    /// A new file: what has the name already is somebody else's, and so is what a link there leads
-    /// to (`O_EXCL`, open(2)).
     fn create(target: &Path, readers: Readers, known: Option<Metadata>) -> io::Result<Self> {
         let mode = match (&known, readers) {
             (Some(_), _) | (None, Readers::Owner) => 0o600,
             (None, Readers::Usual | Readers::All) => 0o666,
         };
-        let process = std::process::id();
-        let mut names = (0..MOST_NAMES).map(|number| format!(".linerate.{process}.{number}"));
-        let draft = names.find_map(|name| {
-            let path = target.with_file_name(name);
-            let opened = File::options().write(true).create_new(true).mode(mode).open(&path);
-            match opened {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
-                opened => Some(opened.map(|file| Self { path, file })),
-            }
-        });
-        let draft = draft.unwrap_or_else(|| Err(ErrorKind::AlreadyExists.into()))?;
+        let folder = target.parent().filter(|folder| *folder != Path::new(""));
+        let draft = match unnamed_file::create(folder.unwrap_or(Path::new(".")), mode) {
+            Ok(file) => Self::Unnamed(file),
+            Err(_) => Self::Named(Named::create(target, mode)?),
+        };
         match known {
             Some(known) => draft.take_after(&known)?,
             None if readers == Readers::All => {
-                draft.file.set_permissions(Permissions::from_mode(0o644))?;
+                draft.file().set_permissions(Permissions::from_mode(0o644))?;
             }
             None => {}
         }
         Ok(draft)
     }
 
+    const fn file(&self) -> &File {
+        match self {
+            Self::Unnamed(file) | Self::Named(Named { file, .. }) => file,
+        }
+    }
+
+    /// It with a name beside `target`, under which it can be renamed.
+    fn named(self, target: &Path) -> io::Result<Named> {
+        let file = match self {
+            Self::Named(named) => return Ok(named),
+            Self::Unnamed(file) => file,
+        };
+        let name = |path: &Path| {
+            unnamed_file::name(&file, path)?;
+            file.try_clone()
+        };
+        // Without /proc, or where a filter denies linkat(2), it is written once more.
+        Named::beside(target, &name).or_else(|_| copied(&file, target))
+    }
+
     /// Writes all of it to the disk.
     fn fill(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        let mut buffered = BufWriter::new(&self.file);
+        let mut buffered = BufWriter::new(self.file());
         write(&mut buffered)?;
         buffered.flush()?;
         drop(buffered);
-        self.file.sync_all()
+        self.file().sync_all()
     }
 
     /// Makes it as accessible as the file that it is to replace.
     fn take_after(&self, known: &Metadata) -> io::Result<()> {
         // Only root may give files away. Without, the file is the user's, as a new one is.
-        _ = fchown(&self.file, Some(known.uid()), Some(known.gid()));
-        self.file.set_permissions(Permissions::from_mode(known.mode() & 0o777))
+        _ = fchown(self.file(), Some(known.uid()), Some(known.gid()));
+        self.file().set_permissions(Permissions::from_mode(known.mode() & 0o777))
     }
 }
 
-impl Drop for Draft {
+/// A named copy of an unnamed file.
+fn copied(mut unnamed: &File, target: &Path) -> io::Result<Named> {
+    let (known, mode) = (unnamed.metadata()?, 0o600);
+    let draft = Draft::Named(Named::create(target, mode)?);
+    draft.take_after(&known)?;
+    unnamed.rewind()?;
+    let mut all = Vec::new();
+    unnamed.read_to_end(&mut all)?;
+    draft.fill(|out| out.write_all(&all))?;
+    draft.named(target)
+}
+
+impl Drop for Named {
     fn drop(&mut self) {
         // It has another name by now, or could not be written.
         _ = fs::remove_file(&self.path);
@@ -195,6 +255,23 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_cannot_be_linked_is_copied() {
+        let folder = folder("copied");
+        let (target, wanted) = (folder.join("file"), 0o640);
+        let Ok(mut unnamed) = unnamed_file::create(&folder, 0o600) else {
+            return fs::remove_dir_all(folder).expect("removed");
+        };
+        unnamed.write_all(b"text").expect("written");
+        unnamed.set_permissions(Permissions::from_mode(wanted)).expect("its owner");
+        let named = copied(&unnamed, &target).expect("copied");
+        assert_eq!(fs::read_to_string(&named.path).expect("a file"), "text");
+        assert_eq!(mode(&named.path), wanted);
+        drop(named);
+        assert!(names(&folder).is_empty(), "{:?}", names(&folder));
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
     fn an_error_leaves_the_old_file_and_nothing_else() {
         let folder = folder("error");
         let file = folder.join("file");
@@ -227,6 +304,9 @@ mod tests {
         writer.kill().expect("it runs");
         writer.wait().expect("it ran");
         assert_eq!(fs::read_to_string(&file).expect("a file"), "old");
+        if unnamed_file::create(&folder, 0o600).is_ok() {
+            assert_eq!(names(&folder), ["file"], "nothing is left");
+        }
         put(&file, Readers::Usual, "new").expect("written");
         assert_eq!(fs::read_to_string(&file).expect("a file"), "new");
         fs::remove_dir_all(folder).expect("removed");

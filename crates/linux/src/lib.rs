@@ -43,6 +43,7 @@ pub mod splice;
 pub mod tcp;
 pub mod topology;
 pub mod udp;
+pub mod unnamed_file;
 #[cfg(any(
     target_arch = "x86_64",
     target_arch = "aarch64",
