@@ -3,8 +3,6 @@
 //! The program ethtool combines some under older names (`tcp-segmentation-offload`); the
 //! kernel's names (`tx-tcp-segmentation`) are unambiguous.
 
-use std::collections::BTreeSet;
-
 use super::super::message::attribute;
 use super::bitset::bits;
 
@@ -27,7 +25,7 @@ pub fn features(answer: &[u8]) -> Vec<Feature> {
     let set = |kind| bits(attribute(answer, kind).unwrap_or_default());
     let names = |kind| {
         let on = set(kind).into_iter().filter(|bit| bit.is_set);
-        on.map(|bit| bit.name).collect::<BTreeSet<_>>()
+        on.map(|bit| bit.name).collect::<Vec<_>>()
     };
     let (active, unchangeable, wanted) = (names(ACTIVE), names(NOCHANGE), names(WANTED));
     // What hardware could change has every feature in its mask.
