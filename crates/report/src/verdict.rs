@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
+use measurement::experiment::end_of;
 use measurement::remedy::Change;
 use measurement::units::group_thousands;
 use measurement::verdict::{Finding, WhatIf};
 use measurement::{
-    Attribution, BitRate, Certainty, Conclusion, Order, ProfileSource, Remedy, Role, TestPlan,
-    TestRecord, Verdict, Work,
+    Attribution, BitRate, Certainty, Conclusion, Direction, Elasticity, Hand, Order, ProfileSource,
+    Remedy, Role, TestPlan, TestRecord, Verdict, Work,
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
@@ -59,7 +60,45 @@ pub fn write(record: &TestRecord, width: Width, out: &mut dyn Write) -> io::Resu
             write_wrapped(2, &format!("would decide: {measurement}"), width, out)?;
         }
     }
+    write_elasticities(record, width, out)?;
     judgement.attributions.iter().try_for_each(|one| write_work(one, TELLING, width, out))
+}
+
+/// Writes a table of the changes of an experiment, and how far the rate followed each. Nothing if there
+/// was no experiment.
+fn write_elasticities(record: &TestRecord, width: Width, out: &mut dyn Write) -> io::Result<()> {
+    let elasticities = &record.trials.elasticities;
+    if elasticities.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let heading = "how far the test followed what an experiment changed for moments: 0 not at all, 1 \
+                   wholly (90 % confidence)";
+    page::write_wrapped(2, heading, width, out)?;
+    let mut columns = Columns::default();
+    let head = |text: &str| Cell::new(text.to_owned(), Emphasis::Faint);
+    columns.push(vec![head(""), head("followed"), head("slots")]);
+    for one in elasticities {
+        let (followed, slots) = (one.to_string(), one.slots.to_string());
+        columns.push(vec![changed(one, record).into(), followed.into(), slots.into()]);
+    }
+    columns.write(out, 4, width)
+}
+
+/// What a hand changes, and what follows it: `the rate, CPU time of the server -15 %`.
+fn changed(one: &Elasticity, record: &TestRecord) -> String {
+    let sender = if record.plan.direction == Direction::Receive { Role::Peer } else { Role::Here };
+    let end = match end_of(one.hand, &sender) {
+        Role::Here => "this host",
+        Role::Peer | Role::Observed(_) => "the server",
+    };
+    let rest = one.hand.rest();
+    match one.hand {
+        Hand::SenderCpu | Hand::ReceiverCpu => {
+            format!("the rate, with {:.0} % less CPU time for {end}", 100.0 * (1.0 - rest))
+        }
+        Hand::Pacing => format!("the queue or loss, with {end} pacing to {:.0} %", 100.0 * rest),
+    }
 }
 
 /// `further measurement: does a slower run lose as well? (UDP send, 40.00 Mbit/s)`.
@@ -271,7 +310,7 @@ mod tests {
 
     use measurement::plan::PlanDraft;
     use measurement::verdict::{Cost, CpuWork};
-    use measurement::{Direction, RuleId, Transport};
+    use measurement::{RuleId, Transport};
 
     use super::*;
 
@@ -318,6 +357,21 @@ mod tests {
         let line = further("does a slower run lose as well?", &draft.check().expect("a plan"));
         let due = "further measurement: does a slower run lose as well? (UDP send, 40.00 Mbit/s)";
         assert_eq!(line, due);
+    }
+
+    #[test]
+    fn a_row_of_an_experiment_says_what_was_changed_and_what_followed() {
+        let draft = PlanDraft::new(Transport::Tcp, Direction::Receive);
+        let mut record = TestRecord::imported(draft.check().expect("a plan"), "a script");
+        let of = |hand| Elasticity { hand, value: 0.98, margin: 0.04, slots: 6 };
+        record.trials.elasticities = vec![of(Hand::SenderCpu), of(Hand::Pacing)];
+        let text = text(|out| write_elasticities(&record, Width::UNKNOWN, out));
+        let rows: Vec<_> = text.lines().skip(3).map(str::trim).collect();
+        let due = [
+            "the rate, with 15 % less CPU time for the server    0.98 ± 0.04       6",
+            "the queue or loss, with the server pacing to 80 %   0.98 ± 0.04       6",
+        ];
+        assert_eq!(rows, due, "{text}");
     }
 
     #[test]
