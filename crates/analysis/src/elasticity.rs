@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use measurement::outcome::Ending;
 use measurement::{
-    Conclusion, Direction, Elasticity, Experiment, Hand, Sample, TestRecord, Timestamp, Transport,
+    Conclusion, Direction, Elasticity, Experiment, Hand, Order, Sample, TestRecord, Timestamp,
+    Transport,
 };
 
 use crate::bottleneck::is_open_to_experiment;
@@ -59,14 +60,17 @@ pub fn elasticities(record: &TestRecord) -> Vec<Elasticity> {
     let Some(experiment) = &record.plan.experiment else { return Vec::new() };
     let Some(first) = record.samples.first() else { return Vec::new() };
     let slots = Slots { record, start: first.at, length: experiment.slot() };
-    let of_hand = |hand| {
-        let uses = experiment.uses().filter(|(_, used)| *used == hand);
-        let seen: Vec<_> = uses.filter_map(|(slot, _)| slots.followed(slot, hand)).collect();
-        let (value, margin) = mean(&seen)?;
-        let slots = u32::try_from(seen.len()).unwrap_or(u32::MAX);
-        Some(Elasticity { hand, value, margin, slots })
-    };
-    Hand::ALL.into_iter().filter_map(of_hand).collect()
+    let mut all = Vec::new();
+    for hand in Hand::ALL {
+        let mut uses = Vec::new();
+        for (slot, used) in experiment.uses() {
+            if used == hand {
+                uses.push(slot);
+            }
+        }
+        all.extend(slots.of_hand(hand, &uses));
+    }
+    all
 }
 
 /// The slots of a test.
@@ -77,12 +81,26 @@ struct Slots<'a> {
 }
 
 impl Slots<'_> {
+    /// How the rate followed a hand in the slots of its `uses`.
+    fn of_hand(&self, hand: Hand, uses: &[usize]) -> Option<Elasticity> {
+        let (mut followed, mut spared) = (Vec::new(), Vec::new());
+        for slot in uses {
+            match hand {
+                Hand::Pacing => spared.extend(self.spared(*slot)),
+                Hand::SenderCpu | Hand::ReceiverCpu => followed.extend(self.followed(*slot, hand)),
+            }
+        }
+        if hand != Hand::Pacing {
+            return elasticity(hand, &followed);
+        }
+        // A shaper has a queue, and a policer none: what it drops then tells.
+        let loss = elasticity(hand, &spared).filter(Elasticity::is_followed);
+        loss.or_else(|| elasticity(hand, &self.drained(uses)))
+    }
+
     /// How much of what a hand changes in a slot the test followed.
     fn followed(&self, slot: usize, hand: Hand) -> Option<f64> {
         let (before, during, after) = (slot.checked_sub(1)?, slot, slot + 1);
-        if hand == Hand::Pacing {
-            return Some(self.drained(before, during));
-        }
         let plain = (self.moved(before)? * self.moved(after)?).sqrt();
         Some((self.moved(during)? / plain).ln() / hand.rest().ln())
     }
@@ -117,24 +135,61 @@ impl Slots<'_> {
         arrived.sum::<u64>() as f64
     }
 
-    /// Share of the queue, seen as round trips beyond the least one, that went while the sender was
-    /// paced.
-    fn drained(&self, before: usize, during: usize) -> f64 {
-        let trip = |slot: usize| {
-            let end = self.start.after(self.length * u32::try_from(slot + 1).unwrap_or(u32::MAX));
-            let sample = self.record.samples.iter().find(|sample| sample.at >= end)?;
-            let trips = sample.streams.iter().filter_map(|one| one.tcp);
-            trips.map(|tcp| (tcp.rtt_micros, tcp.min_rtt_micros)).max()
-        };
-        let (Some((full, least)), Some((paced, _))) = (trip(before), trip(during)) else {
-            return 0.0;
-        };
-        // A round trip that hardly differs from the least one has no queue.
-        if f64::from(full) < QUEUED * f64::from(least) {
-            return 0.0;
-        }
-        (f64::from(full) - f64::from(paced)) / (f64::from(full) - f64::from(least))
+    /// Share of the loss that did not come while the sender was paced, beside what it sends less. `None`:
+    /// little is lost around the slot.
+    fn spared(&self, slot: usize) -> Option<f64> {
+        let (before, during) = (slot.checked_sub(1)?, slot);
+        let (plain, paced) = (self.sent_again(before)?, self.sent_again(during)?);
+        (plain >= FEW).then(|| 1.0 - paced / (plain * Hand::Pacing.rest()))
     }
+
+    /// Segments that were sent again in the second half of a slot: a loss of the slot before shows a
+    /// round trip after its end.
+    fn sent_again(&self, slot: usize) -> Option<f64> {
+        let halves = 2 * u32::try_from(slot).ok()?;
+        let until = |half: u32| {
+            let at = self.start.after(self.length / 2 * (halves + half));
+            let mut samples = self.record.samples.iter();
+            let sample = samples.find(|sample| sample.at >= at).or(self.record.samples.last())?;
+            let senders = sample.streams.iter().filter_map(|one| one.tcp);
+            Some(senders.map(|tcp| tcp.retransmits).sum::<u64>())
+        };
+        Some(until(2)?.saturating_sub(until(1)?) as f64)
+    }
+
+    /// Share of the queue, seen as round trips beyond the least one, that went while the sender was
+    /// paced, in each of these slots. Nothing went of a queue that does not stand.
+    fn drained(&self, paced: &[usize]) -> Vec<f64> {
+        let experiment = self.record.plan.experiment.as_ref();
+        let uses: Vec<_> = experiment.into_iter().flat_map(|all| all.uses()).collect();
+        let end = uses.last().map_or(0, |(slot, _)| *slot);
+        let is_plain = |slot: &usize| uses.iter().all(|(other, _)| other != slot);
+        let plain = (FIRST..end).filter(is_plain).filter_map(|slot| self.round_trip(slot));
+        let mut plain: Vec<_> = plain.collect();
+        plain.order_by(|one, other| one.0.total_cmp(&other.0));
+        let Some((full, least)) = plain.get(plain.len() / 2) else { return Vec::new() };
+        let trips = paced.iter().filter_map(|slot| Some(self.round_trip(*slot)?.0));
+        let went =
+            |trip: f64| if *full < QUEUED * least { 0.0 } else { (full - trip) / (full - least) };
+        trips.map(went).collect()
+    }
+
+    /// The longest round trip of a stream at the end of a slot, and the least that it has seen, in
+    /// microseconds.
+    fn round_trip(&self, slot: usize) -> Option<(f64, f64)> {
+        let end = self.start.after(self.length * u32::try_from(slot + 1).ok()?);
+        let sample = self.record.samples.iter().find(|sample| sample.at >= end)?;
+        let trips = sample.streams.iter().filter_map(|one| one.tcp);
+        let (trip, least) = trips.map(|tcp| (tcp.rtt_micros, tcp.min_rtt_micros)).max()?;
+        Some((trip.into(), least.into()))
+    }
+}
+
+/// What was seen of a hand in each of its slots, in one. `None`: too little was seen.
+fn elasticity(hand: Hand, seen: &[f64]) -> Option<Elasticity> {
+    let (value, margin) = mean(seen)?;
+    let slots = u32::try_from(seen.len()).unwrap_or(u32::MAX);
+    Some(Elasticity { hand, value, margin, slots })
 }
 
 /// The mean, and half the width of its confidence interval. `None`: there are too few values.
@@ -160,6 +215,10 @@ const TIMES: usize = 6;
 const LONGEST: Duration = Duration::from_secs(1);
 /// Confidence level of the interval.
 const LEVEL: f64 = 0.90;
+/// The first slot in which a test has its rate.
+const FIRST: usize = 2;
+/// Least segments that are sent again in half a slot where loss shows.
+const FEW: f64 = 2.0;
 /// Round trip of a path with a queue, as a multiple of its least one.
 const QUEUED: f64 = 1.5;
 
@@ -173,25 +232,37 @@ mod tests {
 
     /// A test whose rate falls by `follows` of what a hand changes, and whose round trips have a
     /// queue that goes in slots that are paced, if it `has_queue`.
+    fn asked(follows: impl Fn(Hand) -> f64, has_queue: bool) -> TestRecord {
+        policed(follows, has_queue, |_| 0)
+    }
+
+    /// The same, with segments that are sent again in each half of a slot with a hand.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a number of bytes"
     )]
-    fn asked(follows: impl Fn(Hand) -> f64, has_queue: bool) -> TestRecord {
+    fn policed(
+        follows: impl Fn(Hand) -> f64,
+        has_queue: bool,
+        again: impl Fn(Option<Hand>) -> u64,
+    ) -> TestRecord {
         let mut record = test_record::tcp();
         let experiment = Experiment::new(SLOT, &Hand::ALL, TIMES, |below| below - 1);
         let slots = experiment.length().as_nanos() / SLOT.as_nanos();
         let hand = |slot: u32| experiment.hand_at(SLOT * slot);
         let sample = record.samples[0].clone();
-        let (mut acknowledged, mut samples) = (0.0, vec![sample.clone()]);
-        for slot in 0..u32::try_from(slots).expect("few") {
+        let (mut acknowledged, mut retransmits) = (0.0, 0);
+        let mut samples = vec![sample.clone()];
+        for half in 0..2 * u32::try_from(slots).expect("few") {
+            let slot = half / 2;
             let part = hand(slot).map_or(1.0, |hand| 1.0 - (1.0 - hand.rest()) * follows(hand));
             acknowledged += 1e6 * part;
+            retransmits += again(hand(slot));
             let mut sample = sample.clone();
-            sample.at = record.samples[0].at.after(SLOT * (slot + 1));
+            sample.at = record.samples[0].at.after(SLOT / 2 * (half + 1));
             let tcp = sample.streams[0].tcp.as_mut().expect("it is TCP");
-            tcp.acknowledged = acknowledged as u64;
+            (tcp.acknowledged, tcp.retransmits) = (acknowledged as u64, retransmits);
             let waits = has_queue && hand(slot) != Some(Hand::Pacing);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (if waits { 2_000 } else { 110 }, 100);
             samples.push(sample);
@@ -222,6 +293,18 @@ mod tests {
             [(Hand::SenderCpu, none()), (Hand::ReceiverCpu, none()), (Hand::Pacing, one())]
         );
         assert!(elasticities(&path).iter().all(|one| one.slots == 6 && one.margin < 0.1));
+        let loses = |paced| {
+            policed(
+                |_| 0.0,
+                false,
+                move |hand| match hand {
+                    Some(Hand::Pacing) => paced,
+                    _ => 10,
+                },
+            )
+        };
+        assert_eq!(values(&loses(0))[2].1, one(), "a policer drops what is above its rate");
+        assert_eq!(values(&loses(8))[2].1, none(), "loss by chance stays as it is");
         assert_eq!(elasticities(&test_record::tcp()), [], "no experiment");
     }
 

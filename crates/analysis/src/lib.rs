@@ -100,7 +100,8 @@ fn verdict_above(record: &TestRecord, held: &Case<'_>) -> Option<Verdict> {
 /// is missing. None: no higher rate was tried, or the rate held loses about as much.
 fn at_the_limit(record: &TestRecord) -> Option<TestRecord> {
     let search = record.trials.rate.as_ref()?;
-    let above = (**search.above.as_ref()?).clone();
+    let above = search.above.as_ref().filter(|above| above.plan.asked() > Some(search.held))?;
+    let above = (**above).clone();
     if loss(record) > f64::max(NOTICED, loss(&above) * PART) {
         return None;
     }

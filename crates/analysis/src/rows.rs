@@ -10,6 +10,7 @@ use measurement::verdict::Finding;
 use measurement::{Conclusion, TestRecord, Verdict};
 
 mod another_congestion_control;
+mod datagrams_below_tcp;
 pub(crate) mod equal_wire_rates;
 pub(crate) mod larger_window;
 mod loss_at_any_rate;
@@ -39,6 +40,7 @@ const PATTERNS: &[Pattern] = &[
     small_packets_pass::shown,
     loss_at_any_rate::shown,
     slower_without_loss::shown,
+    datagrams_below_tcp::shown,
     equal_wire_rates::shown,
     per_connection::shown,
     larger_window::shown,

@@ -45,6 +45,22 @@ fn a_sender_at_its_limit_is_named() {
 }
 
 #[test]
+fn a_trial_at_a_rate_that_a_later_one_held_says_nothing() {
+    let names = |held: u64| {
+        let mut row = searched(RateSearchEnd::Sender, |above| {
+            test_record::send_only(above, 90_000_000);
+            test_record::occupy(above, &measurement::Role::Here, 0.99);
+        });
+        let search = row.trials.rate.as_mut().expect("a search");
+        search.held = measurement::BitRate::from_bits_per_second(held);
+        let findings = verdict(&row).findings;
+        findings.iter().any(|one| one.rule == RuleId::SenderBelowRate)
+    };
+    assert!(names(90_000_000));
+    assert!(!names(200_000_000));
+}
+
+#[test]
 fn a_sender_that_had_time_for_as_much_is_held_up_by_the_path() {
     let here = measurement::Role::Here;
     let row = |held: f64, above: u64| {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use measurement::{BitRate, Direction, Pulse, Role, Steady, TestRecord};
+use measurement::{BitRate, Direction, Order, Pulse, Role, Steady, TestRecord};
 
 use crate::evidence::receiver;
 
@@ -29,17 +29,22 @@ pub(crate) fn steady_part(record: &TestRecord, direction: Direction) -> Option<S
 
 /// By how much a step differs from the median one, as a share of it: three of four steps differ by no
 /// more. None: nobody tells.
-pub(crate) fn spread(record: &TestRecord, direction: Direction) -> Option<f64> {
+fn spread(record: &TestRecord, direction: Direction) -> Option<f64> {
     let pulse = pulse(record, direction)?;
     let bytes = pulse.bytes.get(counted(record, pulse)?)?;
     let sorted = |mut values: Vec<u64>| {
-        values.sort_unstable();
+        values.order();
         values
     };
     let median = *sorted(bytes.to_vec()).get(bytes.len() / 2)?;
     let differences = bytes.iter().map(|bytes| bytes.abs_diff(median)).collect();
     let difference = *sorted(differences).get(bytes.len() * 3 / 4)?;
     (median > 0).then(|| difference as f64 / median as f64)
+}
+
+/// Whether about as much moved in most steps of a direction.
+pub(crate) fn is_even(record: &TestRecord, direction: Direction) -> bool {
+    spread(record, direction).is_some_and(|spread| spread <= EVEN)
 }
 
 /// The receiver's if it told, else the sender's.
@@ -91,6 +96,8 @@ fn longest(bytes: &[u64], grain: f64) -> Option<Range<usize>> {
     Some(longest.start * width..if is_last { bytes.len() } else { longest.end * width })
 }
 
+/// By how much a step differs from the median one, as a share of it, in three of four steps.
+const EVEN: f64 = 0.04;
 /// With fewer a change is not told from chance.
 const LEAST_STEPS: usize = 8;
 /// The search takes a time that grows with the square.

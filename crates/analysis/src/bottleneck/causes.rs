@@ -200,13 +200,22 @@ const fn consequences(rule: RuleId) -> &'static [RuleId] {
             InOrderCore,
             VectorCopyUnused,
         ],
-        ChecksumCost | PacketFilterCost | ChecksumOffloadOff | TsoOff => FULL,
+        MtuSmall | ChecksumCost | PacketFilterCost | ChecksumOffloadOff | TsoOff => FULL,
         MisalignedAccess => &[InOrderCore, SingleThreadSaturated, CpuSaturated],
         DmaSyncCost | LockContention | PacketProcessingCost | IommuMappingCost => {
             &[SingleThreadSaturated, CpuSaturated, WorkerSaturated, ReceiveWindowLimited]
         }
         CpufreqGovernor => &[CpuFrequencyDrop, SingleThreadSaturated, CpuSaturated],
-        SyscallCost => &[SingleThreadSaturated, CpuSaturated, WorkerSaturated, ApplicationLimited],
+        SyscallCost => &[
+            ReceiveWindowLimited,
+            ApplicationLimited,
+            QueuedAtSender,
+            LockContention,
+            PacketProcessingCost,
+            SingleThreadSaturated,
+            CpuSaturated,
+            WorkerSaturated,
+        ],
         SingleThreadSaturated => &[WorkerSaturated, CpuSaturated, ApplicationLimited],
         CpuSaturated => {
             &[WorkerSaturated, ApplicationLimited, PacketReordering, StandingQueue, UdpPathLoss]
@@ -406,11 +415,21 @@ pub(crate) const fn is_about_cpu(rule: RuleId) -> bool {
     takes_time_of_workers(rule) || matches!(usual_effect(rule), CpuTime | Waiting | Passed)
 }
 
+/// Whether what `rule` finds takes CPU time now more and now less, so that a rate that it limits varies.
+pub(crate) const fn varies_a_rate(rule: RuleId) -> bool {
+    takes_time_of_workers(rule) || matches!(rule, OtherProcesses | RunDelay | CpuSteal)
+}
+
 /// Whether an experiment with CPU time and pacing can contradict the findings of `rule`.
 pub(crate) const fn is_open_to_experiment(rule: RuleId) -> bool {
     let is_of_a_queue = matches!(
         rule,
-        PathRateLimit | StandingQueue | CwndGrowing | QueuedAtSender | ApplicationLimited
+        PathRateLimit
+            | StandingQueue
+            | CwndGrowing
+            | QueuedAtSender
+            | ApplicationLimited
+            | TcpPathLoss
     );
     is_of_a_queue || is_about_cpu(rule)
 }

@@ -3,9 +3,11 @@
 use std::fmt::Display;
 
 use measurement::remedy::{Setting, Switch};
-use measurement::{Page, RuleId};
+use measurement::{ByteSize, Page, RuleId};
 
 use super::case::Device;
+use super::silent::{self, Arrivals};
+use super::transfer::{self, Transfer};
 use super::{Case, Found, Rule};
 
 #[cfg(test)]
@@ -228,9 +230,31 @@ registry![
     foreign_traffic,
 ];
 
+/// What a check finds in a transfer of TCP whose sender tells.
+type InTransfer = fn(&Case<'_>, &Transfer<'_>) -> Option<Found>;
+/// What a check finds in a transfer of TCP whose sender tells nothing.
+type InArrivals = fn(&Case<'_>, &Arrivals<'_>) -> Option<Found>;
+
+/// What `told` finds in each transfer whose sender tells.
+fn in_transfers(case: &Case<'_>, told: InTransfer) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(|transfer| told(case, transfer)).collect()
+}
+
+/// The same, and what `silent` finds in each transfer whose sender tells nothing.
+fn in_all_transfers(case: &Case<'_>, told: InTransfer, silent: InArrivals) -> Vec<Found> {
+    let mut found = in_transfers(case, told);
+    found.extend(silent::wanting(case).iter().filter_map(|arrivals| silent(case, arrivals)));
+    found
+}
+
 /// The setting of a variable below `/proc/sys`.
 fn sysctl(name: &str, value: impl Display) -> Setting {
     Setting::Sysctl { name: name.to_owned(), value: value.to_string() }
+}
+
+/// The setting of the usual blocks of a TCP stream.
+const fn usual_blocks() -> Setting {
+    Setting::Length(ByteSize::from_bytes(128 << 10))
 }
 
 /// The setting that switches a feature of a device on; `feature` as ethtool(8) calls it.

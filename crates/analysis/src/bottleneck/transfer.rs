@@ -11,6 +11,7 @@ use super::Case;
 use super::response::{Control, at_least};
 use crate::accounts::Flow;
 use crate::evidence::{HostView, receivers, senders};
+use crate::steady;
 use crate::words::{percent, share};
 
 /// One direction.
@@ -206,6 +207,24 @@ impl Transfer<'_> {
         (trip >= MANY_TIMES * least && waited >= LONG).then_some(waited)
     }
 
+    /// Whether a queue stands that drains at an even rate: what makes the rate does not pause, as
+    /// threads do.
+    pub(super) fn is_settled(&self, case: &Case<'_>) -> bool {
+        self.standing_queue().is_some() && self.is_even(case)
+    }
+
+    /// Whether about as much arrived in most steps.
+    pub(super) fn is_even(&self, case: &Case<'_>) -> bool {
+        let record = case.test.map(|test| test.record);
+        record.is_some_and(|record| steady::is_even(record, self.flow.outcome.direction))
+    }
+
+    /// Whether round trips are longer than the least one.
+    pub(super) fn has_queue(&self) -> bool {
+        let trips = self.typical_round_trip().zip(self.least_round_trip());
+        trips.is_some_and(|(trip, least)| trip >= least.mul_f64(QUEUED))
+    }
+
     /// Bytes that must be under way to keep the link of that rate full: rate times least round
     /// trip, for one stream.
     pub(super) fn on_the_way(&self) -> Option<f64> {
@@ -254,6 +273,8 @@ const POLICED: f64 = 0.02;
 const REFUTED: f64 = 2.0;
 /// Round trips under load, against the least, from which on a queue stands.
 const MANY_TIMES: u32 = 5;
+/// Round trips under load, against the least, from which on something waits in a queue.
+const QUEUED: f64 = 1.5;
 /// Above the least round trip: what interrupts and wake-ups add is less.
 const LONG: Duration = Duration::from_millis(1);
 

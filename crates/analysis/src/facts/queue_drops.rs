@@ -16,12 +16,19 @@ pub(crate) struct Discipline<'a> {
     pub(crate) drops: u64,
     pub(crate) overlimits: u64,
     pub(crate) packets: u64,
+    /// Share of the readings in which something stood in it. `None`: too few were taken.
+    queued: Option<f64>,
 }
 
 impl Discipline<'_> {
     /// Whether it stands where packets come in, and drops what a filter tells it to.
     pub(crate) fn is_policer(&self) -> bool {
         POLICERS.contains(&self.kind)
+    }
+
+    /// Whether its queue was seen to be empty most of the time: what comes is less than its rate.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.queued.is_some_and(|share| share < HALF)
     }
 }
 
@@ -52,7 +59,20 @@ fn read<'a>(host: &HostView<'_>, interface: &str, name: &'a str) -> Option<Disci
         drops,
         overlimits,
         packets: grown(counter::QDISC_PACKETS),
+        queued: queued(host.gauge(counter::QDISC_BACKLOG_BYTES.within(interface).on(name))),
     })
+}
+
+/// Share of the readings between the first and the last in which something stood in a queue.
+fn queued(backlog: &[i64]) -> Option<f64> {
+    let within = match backlog {
+        // The same in all readings.
+        [_] => backlog,
+        [_, within @ .., _] if within.len() >= FEW => within,
+        _ => return None,
+    };
+    let full = within.iter().filter(|bytes| **bytes > 0).count();
+    Some(full as f64 / within.len() as f64)
 }
 
 /// The discipline for sending that dropped most. A root counts what its children drop as well
@@ -70,5 +90,23 @@ pub(crate) fn of_all(host: &HostView<'_>) -> u64 {
     sending.map(|one| one.drops).fold(0, u64::saturating_add)
 }
 
+/// Share of the readings.
+const HALF: f64 = 0.5;
+/// Least readings that tell of a queue.
+const FEW: usize = 3;
 /// What stands where packets come in (tc(8)).
 const POLICERS: [&str; 2] = ["ingress", "clsact"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_read_between_the_first_and_the_last_reading() {
+        assert_eq!(queued(&[0, 9, 9, 0, 9, 0]), Some(0.75));
+        assert_eq!(queued(&[9, 0, 0, 0, 9]), Some(0.0));
+        assert_eq!(queued(&[0]), Some(0.0), "it never changed");
+        assert_eq!(queued(&[0, 9, 0, 0]), None, "two readings");
+        assert_eq!(queued(&[]), None, "not read");
+    }
+}

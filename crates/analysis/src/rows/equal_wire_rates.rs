@@ -55,7 +55,8 @@ fn below_datagrams(rows: &[&DirectionRow<'_>]) -> BTreeMap<usize, Shown> {
     };
     let Some(limit) = rows.iter().find(is_limit) else { return BTreeMap::new() };
     let tcp = rows.iter().filter(|row| row.is_tcp() && !row.is_limited_at_a_host());
-    let tcp = tcp.filter(|row| row.on_wire >= PART * limit.limit_on_wire());
+    let most = limit.limit_on_wire();
+    let tcp = tcp.filter(|row| (PART * most..=EQUAL * most).contains(&row.on_wire));
     let shown = |row: &DirectionRow<'_>| Shown::Limit(same_limit(row, limit));
     tcp.map(|row| (row.record, shown(row))).into_map()
 }

@@ -2,7 +2,9 @@
 
 use measurement::host::{Counter, counter};
 use measurement::plan::PlanDraft;
-use measurement::{BitRate, ByteSize, Conclusion, Direction, Role, RuleId, TestRecord, Throughput};
+use measurement::{
+    BitRate, ByteSize, Conclusion, Direction, RateSearchEnd, Role, RuleId, TestRecord, Throughput,
+};
 
 use crate::test_record;
 use crate::{judge, judge_together};
@@ -71,6 +73,24 @@ fn rows_of_different_rates_keep_their_own_verdicts() {
     let before: Vec<_> = rows.iter().map(headline).collect();
     judge_together(&mut rows);
     assert_eq!(rows.iter().map(headline).collect::<Vec<_>>(), before);
+}
+
+#[test]
+fn datagrams_whose_sender_fell_short_are_limited_by_it_where_tcp_gets_more() {
+    let headlines = |tcp: u64| {
+        // The sender reached 80 of 100 Mbit/s, and nothing was lost.
+        let udp = test_record::searched(RateSearchEnd::Time, |above| {
+            test_record::send_only(above, 100_000_000);
+        });
+        let udp = row(udp, Direction::Send, 72, |_| ());
+        let mut rows = [row(test_record::tcp(), Direction::Send, tcp, wait_in_a_queue), udp];
+        judge_together(&mut rows);
+        (headline(&rows[0]), headline(&rows[1]))
+    };
+    let (path, sender) = (Some(RuleId::PathRateLimit), Some(RuleId::SenderBelowRate));
+    assert_eq!(headlines(200), (path, sender));
+    assert_eq!(headlines(72).0, path);
+    assert_ne!(headlines(72).1, sender, "TCP gets no more");
 }
 
 #[test]

@@ -24,14 +24,8 @@ const fn of_cpu_time(rule: RuleId) -> bool {
 /// Whether about as much moved in most steps, in each direction.
 fn is_even(test: &Test<'_>) -> bool {
     let mut directions = test.flows.iter().map(|flow| flow.outcome.direction);
-    directions.all(|direction| {
-        let spread = steady::spread(test.record, direction);
-        spread.is_some_and(|spread| spread <= EVEN)
-    })
+    directions.all(|direction| steady::is_even(test.record, direction))
 }
-
-/// By how much a step differs from the median one, as a share of it, in three of four steps.
-const EVEN: f64 = 0.02;
 
 #[cfg(test)]
 mod tests {

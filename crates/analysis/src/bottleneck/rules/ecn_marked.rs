@@ -1,7 +1,7 @@
 //! `ecn-marked`: a queue on the path marks congestion.
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::bottleneck::transfer::{self, Transfer};
+use crate::bottleneck::transfer::Transfer;
 use crate::words::counted;
 
 const PAGE: Page = Page {
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(finding).collect()
+    super::in_transfers(case, |_, transfer| finding(transfer))
 }
 
 fn finding(transfer: &Transfer<'_>) -> Option<Found> {

@@ -60,7 +60,10 @@ fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let is_on = |device: Device<'_, '_>| device.offload("rx-gro") == Offload::On;
     let mut receivers = case.receivers_of_segments();
     let is_on = receivers.any(|device| *device.host.role() == receiver && is_on(device));
-    let found = if is_full && !is_on { Found::limit(text) } else { Found::note(text) };
+    // A block that is smaller than a segment is sent alone.
+    let block = case.test?.record.plan.options.block;
+    let is_small = block.is_some_and(|block| block.bytes() < size.into());
+    let found = if is_full && !is_on && !is_small { Found::limit(text) } else { Found::note(text) };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let each_second = count(each_second as u64);
     let found = found

@@ -2,7 +2,7 @@
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::response::Control;
-use crate::bottleneck::silent::{self, Arrivals};
+use crate::bottleneck::silent::Arrivals;
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{counted, percent};
 use measurement::host::counter;
@@ -27,10 +27,7 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    let told = transfer::wanting(case);
-    let told = told.iter().filter_map(|transfer| finding(case, transfer));
-    let silent = silent::wanting(case);
-    told.chain(silent.iter().filter_map(|arrivals| of_silent_sender(case, arrivals))).collect()
+    super::in_all_transfers(case, finding, of_silent_sender)
 }
 
 /// A sender that says no more than how many segments it sent again: time stamps tell how many of

@@ -33,22 +33,29 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    let streams = transfer::wanting(case);
-    let streams = streams.iter().filter_map(|transfer| by_its_queue(case, transfer));
-    let asked = Answers::of(case).and_then(|answers| by_an_experiment(case, &answers));
-    let silent = silent::wanting(case);
-    let silent = silent.iter().filter_map(|arrivals| seen_by_the_receiver(case, arrivals));
-    let datagrams = case.wanting().filter_map(|flow| match case.held_below() {
-        Some(held) => by_a_search(case, flow, held),
-        None => by_its_loss(flow).or_else(|| by_a_held_up_sender(case, flow)),
-    });
-    asked.into_iter().chain(streams).chain(silent).chain(datagrams).collect()
+    let mut found = Vec::new();
+    found.extend(Answers::of(case).and_then(|answers| by_an_experiment(case, &answers)));
+    if found.is_empty() {
+        for transfer in &transfer::wanting(case) {
+            found.extend(by_its_queue(case, transfer));
+        }
+    }
+    for arrivals in &silent::wanting(case) {
+        found.extend(seen_by_the_receiver(case, arrivals));
+    }
+    for flow in case.wanting() {
+        found.extend(match case.held_below() {
+            Some(held) => by_a_search(case, flow, held),
+            None => by_its_loss(flow).or_else(|| by_a_held_up_sender(case, flow)),
+        });
+    }
+    found
 }
 
-/// Slower ends change nothing, and a slower sender empties the queue.
+/// Slower ends change nothing, and a slower sender empties the queue; or nothing but the path is left.
 fn by_an_experiment(case: &Case<'_>, answers: &Answers<'_>) -> Option<Found> {
     let flow = case.wanting().next()?;
-    let shown = answers.queue()?;
+    let shown = answers.path(case)?;
     let found = found(flow, Certainty::Limit, "the path is the limit")?;
     Some(found.explaining(1.0).seen(shown))
 }
@@ -72,7 +79,7 @@ fn by_its_queue(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let waited = transfer.standing_queue().filter(|_| transfer.may_wait_for_the_path())?;
     let shares = transfer.account.shares;
     let certainty = match shares {
-        Some(_) if have_time(case, transfer) => Certainty::Limit,
+        Some(_) if have_time(case, transfer) || transfer.is_settled(case) => Certainty::Limit,
         _ => Certainty::Candidate,
     };
     let waited = transfer::shown(waited);

@@ -1,8 +1,8 @@
 //! `qdisc-limit`: a queueing discipline shapes or drops.
 
-use measurement::Role;
 use measurement::host::counter;
 use measurement::remedy::Setting;
+use measurement::{Certainty, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
@@ -102,11 +102,17 @@ fn shaped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Opt
         None => Found::limit(format!("limited by a shaper on {name}: {kind}")),
     };
     let found = found.at(device.host.role()).explaining(1.0).seen(described(one));
+    let found = if one.is_idle() { idle(found) } else { found };
     let is_policy = one.drops > 0;
     let found =
         if is_policy { found.seen(format!("it dropped {}", count(one.drops))) } else { found };
     let setting = Setting::DefaultQdisc { interface: device.interface.name.clone() };
     Some(found.remedy(ADVICE).change_from(setting, Some(kind)))
+}
+
+/// A shaper with an empty queue waits for what comes to it.
+fn idle(found: Found) -> Found {
+    Found { certainty: Certainty::Note, ..found }.seen("its queue was empty most of the time")
 }
 
 /// The configured rate of a discipline that counted; none: it has several, and which of them held
@@ -319,6 +325,21 @@ mod tests {
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found[0].text, "limited by a shaper on eth0 of this host: tbf at 100.0 Mbit/s");
         assert!(found[0].effect.bound().is_some());
+    }
+
+    #[test]
+    fn a_shaper_whose_queue_is_empty_does_not_limit() {
+        let certainty = |bytes: i64| {
+            let mut record = shaped_to(100_000_000);
+            shape(&mut record, 12_000);
+            let host = test_record::host(&mut record, &Role::Here);
+            let gauge = counter::QDISC_BACKLOG_BYTES.within("eth0").on("tbf@8001:");
+            host.series.put_gauge(gauge, vec![bytes]);
+            let test = Test::from_record(&record);
+            check(&Case::of_test(&test, &[]))[0].certainty
+        };
+        assert_eq!(certainty(90_000), Certainty::Limit);
+        assert_eq!(certainty(0), Certainty::Note);
     }
 
     #[test]

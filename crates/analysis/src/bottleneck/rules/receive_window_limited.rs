@@ -6,7 +6,7 @@ use measurement::remedy::{Change, Remedy, Setting};
 use measurement::{Bound, ByteSize, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::bottleneck::silent::{self, Arrivals};
+use crate::bottleneck::silent::Arrivals;
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, count, counted, percent, share};
 
@@ -36,10 +36,7 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    let told = transfer::wanting(case);
-    let told = told.iter().filter_map(|transfer| finding(case, transfer));
-    let silent = silent::wanting(case);
-    told.chain(silent.iter().filter_map(|arrivals| of_silent_sender(case, arrivals))).collect()
+    super::in_all_transfers(case, finding, of_silent_sender)
 }
 
 /// A sender that tells nothing fills the window that this host advertises, each round trip.

@@ -5,7 +5,7 @@ use measurement::{Bound, ByteSize, Certainty, Role};
 
 use super::{Case, Found, Page, Rule, RuleId, foreign_traffic};
 use crate::bottleneck::in_flight::Windows;
-use crate::bottleneck::silent::{self, Arrivals};
+use crate::bottleneck::silent::Arrivals;
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, count, percent};
 
@@ -31,11 +31,9 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    let told = transfer::wanting(case);
-    let told = told.iter().filter_map(|transfer| finding(case, transfer));
-    let silent = silent::wanting(case);
-    let alone = silent.iter().filter(|_| !foreign_traffic::limits(case));
-    told.chain(alone.filter_map(of_silent_sender)).collect()
+    super::in_all_transfers(case, finding, |case, arrivals| {
+        of_silent_sender(arrivals).filter(|_| !foreign_traffic::limits(case))
+    })
 }
 
 /// A sender that tells nothing sends as much in each round trip, evenly, loses nothing and finds no

@@ -4,6 +4,7 @@ use measurement::Role;
 use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::bottleneck::bound;
 use crate::bottleneck::experiment::Answers;
 use crate::bottleneck::load;
 use crate::facts::workers;
@@ -37,7 +38,10 @@ fn by_an_experiment(case: &Case<'_>) -> Vec<Found> {
     let Some(answers) = Answers::of(case) else { return Vec::new() };
     let found = answers.short_of_time().map(|(role, elasticity)| {
         let found = Found::limit(format!("the threads of {} are the limit", words::host(&role)));
-        found
+        let passed = bound::of_passed(case, &role, None);
+        passed
+            .into_iter()
+            .fold(found, Found::allowing)
             .at(&role)
             .explaining(elasticity.value)
             .seen(format!("an experiment: the rate follows {}", answers.in_words(elasticity)))

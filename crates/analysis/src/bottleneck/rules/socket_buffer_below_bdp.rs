@@ -1,7 +1,7 @@
 //! `socket-buffer-below-bdp`: a socket buffer that was asked for, and what it does to TCP.
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::bottleneck::transfer::{self, Transfer};
+use crate::bottleneck::transfer::Transfer;
 use crate::words::count;
 
 const PAGE: Page = Page {
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
+    super::in_transfers(case, finding)
 }
 
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {

@@ -21,7 +21,7 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(finding).collect()
+    super::in_transfers(case, |_, transfer| finding(transfer))
 }
 
 fn finding(transfer: &Transfer<'_>) -> Option<Found> {

@@ -4,8 +4,8 @@ use measurement::remedy::{Change, Remedy};
 use measurement::{Bound, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::bottleneck::silent::{self, Arrivals};
-use crate::bottleneck::transfer::{self, Transfer};
+use crate::bottleneck::silent::Arrivals;
+use crate::bottleneck::transfer::Transfer;
 use crate::bottleneck::window;
 use crate::evidence::HostView;
 use crate::words::{self, percent};
@@ -33,9 +33,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.test.is_none() {
         return case.hosts.iter().flat_map(switched_off).collect();
     }
-    let told = transfer::wanting(case);
-    let told = told.iter().filter_map(|transfer| finding(case, transfer));
-    told.chain(silent::wanting(case).iter().filter_map(|one| of_silent_sender(case, one))).collect()
+    super::in_all_transfers(case, finding, of_silent_sender)
 }
 
 /// A sender that tells nothing fills the 64 KiB of a connection without a window scale, each round

@@ -2,14 +2,14 @@
 
 use measurement::host::counter;
 use measurement::remedy::{Change, Remedy, Setting};
-use measurement::{Bound, Role};
+use measurement::{Bound, Role, TcpSample};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::hops::{self, Hop};
-use crate::bottleneck::silent::{self, Arrivals};
+use crate::bottleneck::silent::Arrivals;
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::facts::{backlog_drops, missed_frames, queue_drops};
-use crate::words::{counted, percent};
+use crate::words::{counted, percent, share};
 
 const PAGE: Page = Page {
     id: RuleId::TcpPathLoss,
@@ -32,10 +32,11 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    let told = transfer::wanting(case);
-    let told = told.iter().filter_map(|transfer| finding(case, transfer));
-    let silent = silent::wanting(case);
-    told.chain(silent.iter().filter_map(|arrivals| of_silent_sender(case, arrivals))).collect()
+    super::in_all_transfers(case, of_a_sender_that_tells, of_silent_sender)
+}
+
+fn of_a_sender_that_tells(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+    of_one_stream(transfer).or_else(|| finding(case, transfer))
 }
 
 /// A sender that says no more than how many segments it sent again. Such loss is the limit where it
@@ -64,6 +65,37 @@ fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
     let seen = format!("{} retransmitted, as the sender reports", counted(again, "segment"));
     let found = found.going(arrivals.flow.outcome.direction).seen(seen).remedy(REMEDY);
     Some(bound.into_iter().fold(found, Found::allowing))
+}
+
+/// One stream of several loses far more than the others, and gets far less: the sum hides it.
+fn of_one_stream(transfer: &Transfer<'_>) -> Option<Found> {
+    let resent = |tcp: &TcpSample| {
+        let again = tcp.bytes_retransmitted;
+        share(again, tcp.acknowledged.saturating_add(again))
+    };
+    let streams = transfer.senders.iter().zip(1..);
+    let (worst, number) =
+        streams.max_by(|(one, _), (other, _)| resent(one).total_cmp(&resent(other)))?;
+    let others = transfer.senders.len().checked_sub(1).filter(|others| *others > 0)? as f64;
+    let all: u64 = transfer.senders.iter().map(|tcp| tcp.acknowledged).sum();
+    let again: u64 = transfer.senders.iter().map(|tcp| tcp.bytes_retransmitted).sum();
+    let (own, rest) = (worst.acknowledged as f64, (all - worst.acknowledged) as f64);
+    let rest_resent = share(again - worst.bytes_retransmitted, all - worst.acknowledged);
+    let is_worse = resent(worst) >= WORSE * rest_resent.max(NOTICED);
+    // As much as the others get would be so much more in all.
+    let gain = (rest / others - own) / all.max(1) as f64;
+    if !is_worse || gain < GAIN {
+        return None;
+    }
+    let (lost, usual) = (percent(resent(worst)), percent(rest_resent));
+    let text =
+        format!("stream {number} loses segments on its path ({lost} of its bytes retransmitted)");
+    let part = percent(own / (rest / others).max(1.0));
+    let found = Found::limit(text).going(transfer.flow.outcome.direction).explaining(gain);
+    let seen = format!("it got {part} of the rate of the others, which retransmitted {usual}");
+    Some(found.seen(seen).remedy(
+        "find the link of that stream: the hash of a bond or of ECMP chooses it by address and port",
+    ))
 }
 
 /// Whether a bound by loss is near a rate in bytes a second.
@@ -159,6 +191,10 @@ pub(super) fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
     sent.saturating_add(unfetched).saturating_add(refused)
 }
 
+/// So many times the loss of the other streams is worse.
+const WORSE: f64 = 4.0;
+/// Least gain, as a share of what arrives, of what limits.
+const GAIN: f64 = 0.1;
 /// BBR models rate and round trip (draft-ietf-ccwg-bbr).
 const TOLERANT: &str = "bbr";
 const CURRENT: &str = "net.ipv4.tcp_congestion_control";
@@ -208,6 +244,28 @@ mod tests {
         assert_eq!(certainty(17.0, 0.2), Some(Certainty::Limit));
         assert_eq!(certainty(97.0, 0.2), Some(Certainty::Candidate), "the sender may be full");
         assert_eq!(certainty(17.0, 0.98), Some(Certainty::Candidate), "the receiver is full");
+    }
+
+    #[test]
+    fn one_bad_stream_of_two_is_not_summed_away() {
+        let limit = |again: u64, part: u64| {
+            let mut record = test_record::tcp();
+            record.streams.push(record.streams[0].clone());
+            for sample in &mut record.samples {
+                sample.streams.push(sample.streams[0]);
+            }
+            let last = record.samples.last_mut().expect("samples");
+            let bad = last.streams[1].tcp.as_mut().expect("it is TCP");
+            bad.acknowledged /= part;
+            bad.bytes_retransmitted = again;
+            let test = Test::from_record(&record);
+            let found = check(&Case::of_test(&test, &[]));
+            found.first().map(|found| found.text.clone())
+        };
+        let bad = limit(3_000_000, 40).expect("found");
+        assert!(bad.starts_with("stream 2 loses segments on its path"), "{bad}");
+        assert_eq!(limit(0, 40), None, "a slow stream without loss");
+        assert_eq!(limit(100_000, 1), None, "a little loss that costs nothing");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! `worker-saturated`: a worker of linerate is the limit.
 
-use measurement::remedy::Setting;
-use measurement::{ByteSize, Role};
+use measurement::Role;
 
 use super::{Case, Found, Rule};
 use crate::facts::workers;
@@ -30,13 +29,11 @@ fn finding(case: &Case<'_>, role: &Role) -> Option<Found> {
     let found = found
         .seen(format!("each system call moves at most {} bytes", count(block.bytes())))
         .remedy("use longer blocks (-l)");
-    Some(found.change_from(Setting::Length(ByteSize::from_bytes(USUAL)), Some(block)))
+    Some(found.change_from(super::usual_blocks(), Some(block)))
 }
 
 /// Blocks of which a system call costs more than the copy, in bytes. To be calibrated.
 const SMALL: u64 = 8_192;
-/// Default of `-l` for a TCP stream, in bytes.
-const USUAL: u64 = 128 << 10;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
