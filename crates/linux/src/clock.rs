@@ -61,8 +61,18 @@ pub fn realtime_millis() -> u64 {
 
 /// Time of day less the time of [`monotonic`]: what to add to the latter for the former.
 pub fn epoch() -> Duration {
-    realtime().saturating_sub(monotonic())
+    // Both clocks cannot be read at once: of some readings the one that was interrupted least.
+    let mut best = (Duration::MAX, Duration::ZERO);
+    for _ in 0..READINGS {
+        let (before, now, after) = (monotonic(), realtime(), monotonic());
+        let took = after.saturating_sub(before);
+        best = best.min((took, now.saturating_sub(before + took / 2)));
+    }
+    best.1
 }
+
+/// Readings of two clocks, of which a busy CPU interrupts few.
+const READINGS: u32 = 5;
 
 /// Time since the Unix epoch (`CLOCK_REALTIME`, clock_gettime(2)); zero before it.
 pub fn realtime() -> Duration {
