@@ -88,6 +88,11 @@ impl<'a> HostView<'a> {
         self.reports(counters.family()).then_some(sum)
     }
 
+    /// How often the host was read during the result.
+    pub(crate) fn readings(&self) -> usize {
+        (self.to + 1).saturating_sub(self.from)
+    }
+
     /// A gauge during the result.
     pub(crate) fn gauge(&self, gauge: Gauge<'_>) -> &'a [i64] {
         let values = self.evidence.series.gauge(gauge);

@@ -59,17 +59,21 @@ fn read<'a>(host: &HostView<'_>, interface: &str, name: &'a str) -> Option<Disci
         drops,
         overlimits,
         packets: grown(counter::QDISC_PACKETS),
-        queued: queued(host.gauge(counter::QDISC_BACKLOG_BYTES.within(interface).on(name))),
+        queued: queued(
+            host.gauge(counter::QDISC_BACKLOG_BYTES.within(interface).on(name)),
+            host.readings(),
+        ),
     })
 }
 
-/// Share of the readings between the first and the last in which something stood in a queue.
-fn queued(backlog: &[i64]) -> Option<f64> {
+/// Share of so many readings, without the first and the last, in which something stood in a queue.
+fn queued(backlog: &[i64], readings: usize) -> Option<f64> {
     let within = match backlog {
+        _ if readings < FEW + 2 => return None,
         // The same in all readings.
         [_] => backlog,
-        [_, within @ .., _] if within.len() >= FEW => within,
-        _ => return None,
+        [_, within @ .., _] => within,
+        [] => return None,
     };
     let full = within.iter().filter(|bytes| **bytes > 0).count();
     Some(full as f64 / within.len() as f64)
@@ -103,10 +107,11 @@ mod tests {
 
     #[test]
     fn a_queue_is_read_between_the_first_and_the_last_reading() {
-        assert_eq!(queued(&[0, 9, 9, 0, 9, 0]), Some(0.75));
-        assert_eq!(queued(&[9, 0, 0, 0, 9]), Some(0.0));
-        assert_eq!(queued(&[0]), Some(0.0), "it never changed");
-        assert_eq!(queued(&[0, 9, 0, 0]), None, "two readings");
-        assert_eq!(queued(&[]), None, "not read");
+        assert_eq!(queued(&[0, 9, 9, 0, 9, 0], 6), Some(0.75));
+        assert_eq!(queued(&[9, 0, 0, 0, 9], 5), Some(0.0));
+        assert_eq!(queued(&[0], 5), Some(0.0), "it never changed");
+        assert_eq!(queued(&[0], 2), None, "it was read at both ends alone");
+        assert_eq!(queued(&[0, 9, 0, 0], 4), None, "two readings between them");
+        assert_eq!(queued(&[], 9), None, "not read");
     }
 }

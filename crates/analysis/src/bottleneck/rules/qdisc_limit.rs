@@ -328,21 +328,6 @@ mod tests {
     }
 
     #[test]
-    fn a_shaper_whose_queue_is_empty_does_not_limit() {
-        let certainty = |bytes: i64| {
-            let mut record = shaped_to(100_000_000);
-            shape(&mut record, 12_000);
-            let host = test_record::host(&mut record, &Role::Here);
-            let gauge = counter::QDISC_BACKLOG_BYTES.within("eth0").on("tbf@8001:");
-            host.series.put_gauge(gauge, vec![bytes]);
-            let test = Test::from_record(&record);
-            check(&Case::of_test(&test, &[]))[0].certainty
-        };
-        assert_eq!(certainty(90_000), Certainty::Limit);
-        assert_eq!(certainty(0), Certainty::Note);
-    }
-
-    #[test]
     fn acknowledgements_that_are_held_back_may_limit_who_waits_for_something_else() {
         let mut record = test_record::tcp();
         test_record::sent(&mut record).receive_window_limited_micros = 7_000_000;
