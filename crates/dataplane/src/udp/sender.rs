@@ -143,11 +143,13 @@ impl<O: SendMethod> Sender<O> {
         first
     }
 
-    /// Measures how fast the kernel took the batch that it was given at `first`.
+    /// Measures how fast the kernel took the batch that it was given at `first`. A slow one teaches
+    /// little: the time in a header must not be later than its datagram, also of a fast one.
     fn learn(&mut self, first: Timestamp, sent: usize) {
         if !O::ENGINE.is_batched() && sent > 1 {
             let span = crate::now().since(first) / u32::try_from(sent).unwrap_or(u32::MAX);
-            self.each = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(MOST_EACH);
+            let span = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+            self.each = span.min(self.each + self.each / SLOWLY + LEAST_MORE).min(MOST_EACH);
         }
     }
 
@@ -210,6 +212,10 @@ impl<O: SendMethod> Stream for Sender<O> {
     }
 }
 
+/// Part of the time between two datagrams of a batch by which a slower batch lengthens it at most.
+const SLOWLY: u64 = 256;
+/// Nanoseconds that a slower batch adds at least.
+const LEAST_MORE: u64 = 10;
 /// 10 µs: a batch in which the thread was interrupted does not predict the next one.
 const MOST_EACH: u64 = 10_000;
 /// Time after which a full device queue has room again.
