@@ -93,7 +93,7 @@ impl Slots<'_> {
         if hand != Hand::Pacing {
             return elasticity(hand, &followed);
         }
-        // A shaper has a queue, and a policer none: what it drops then tells.
+        // A policer has no queue: its drops decide.
         let loss = elasticity(hand, &spared).filter(Elasticity::is_followed);
         loss.or_else(|| elasticity(hand, &self.drained(uses)))
     }
@@ -185,7 +185,7 @@ impl Slots<'_> {
     }
 }
 
-/// What was seen of a hand in each of its slots, in one. `None`: too little was seen.
+/// The elasticity of a hand, from the one that each of its slots shows. `None`: there are too few slots.
 fn elasticity(hand: Hand, seen: &[f64]) -> Option<Elasticity> {
     let (value, margin) = mean(seen)?;
     let slots = u32::try_from(seen.len()).unwrap_or(u32::MAX);
@@ -236,7 +236,7 @@ mod tests {
         policed(follows, has_queue, |_| 0)
     }
 
-    /// The same, with segments that are sent again in each half of a slot with a hand.
+    /// A test as of [`asked`], with segments that are sent again in each half of a slot with a hand.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -85,8 +85,8 @@ struct Named {
 }
 
 impl Named {
-    /// What `make` makes of the first name that nobody has: what has a name already is somebody else's,
-    /// and so is what a link there leads to.
+    /// The file that `make` makes under the first free name beside `target`. A file that has such a name
+    /// already is somebody else's, and so is the file that a link there leads to.
     fn beside(target: &Path, make: &dyn Fn(&Path) -> io::Result<File>) -> io::Result<Self> {
         let process = std::process::id();
         let mut names = (0..MOST_NAMES).map(|number| format!(".linerate.{process}.{number}"));

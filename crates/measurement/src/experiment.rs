@@ -133,7 +133,7 @@ pub struct Elasticity {
 }
 
 impl Elasticity {
-    /// What this and another experiment with the same hand show together.
+    /// The elasticity of this and of another experiment with the same hand, pooled.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let (own, others) = (f64::from(self.slots), f64::from(other.slots));

@@ -85,7 +85,8 @@ fn write_elasticities(record: &TestRecord, width: Width, out: &mut dyn Write) ->
     columns.write(out, 4, width)
 }
 
-/// What a hand changes, and what follows it: `the rate, CPU time of the server -15 %`.
+/// The change that a hand makes, after what may follow it: `the rate, with 15 % less CPU time for the
+/// server`.
 fn changed(one: &Elasticity, record: &TestRecord) -> String {
     let sender = if record.plan.direction == Direction::Receive { Role::Peer } else { Role::Here };
     let end = match end_of(one.hand, &sender) {

@@ -14,7 +14,7 @@ pub(crate) struct Machines {
     pub(super) machine: Vec<Machine>,
 }
 
-/// What is done to this machine ahead of a case, with its cause and without.
+/// A change of this machine ahead of a case, with its cause and without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Machine {
     /// This machine as it is

@@ -118,7 +118,7 @@ struct Course<'a> {
     missing: BTreeMap<Need, bool>,
     nobody_can_run: bool,
     tally: Tally,
-    /// The same by machine.
+    /// Cases by machine.
     machines: Tally,
     trials: Vec<Value>,
     not_run: usize,

@@ -230,17 +230,17 @@ registry![
     foreign_traffic,
 ];
 
-/// What a check finds in a transfer of TCP whose sender tells.
+/// The finding of a check in a transfer of TCP whose sender reports.
 type InTransfer = fn(&Case<'_>, &Transfer<'_>) -> Option<Found>;
-/// What a check finds in a transfer of TCP whose sender tells nothing.
+/// The finding of a check in a transfer of TCP whose sender reports nothing.
 type InArrivals = fn(&Case<'_>, &Arrivals<'_>) -> Option<Found>;
 
-/// What `told` finds in each transfer whose sender tells.
+/// The findings of `told` in each transfer whose sender reports.
 fn in_transfers(case: &Case<'_>, told: InTransfer) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(|transfer| told(case, transfer)).collect()
 }
 
-/// The same, and what `silent` finds in each transfer whose sender tells nothing.
+/// The findings of `told` in each transfer whose sender reports, and of `silent` in each other one.
 fn in_all_transfers(case: &Case<'_>, told: InTransfer, silent: InArrivals) -> Vec<Found> {
     let mut found = in_transfers(case, told);
     found.extend(silent::wanting(case).iter().filter_map(|arrivals| silent(case, arrivals)));

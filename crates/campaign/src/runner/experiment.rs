@@ -43,7 +43,7 @@ fn draw(record: &TestRecord) -> Option<Experiment> {
     analysis::experiment(record, |below| usize::from(random.next().unwrap_or(0)) % below)
 }
 
-/// What experiments `before` and another one show together.
+/// The elasticities of experiments `before` and of a further one, pooled.
 fn together(before: &[Elasticity], further: Vec<Elasticity>) -> Vec<Elasticity> {
     let earlier = |one: &Elasticity| before.iter().find(|other| other.hand == one.hand).copied();
     further.into_iter().map(|one| earlier(&one).map_or(one, |other| other.with(one))).collect()

@@ -39,7 +39,7 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     // What fills a hole is acknowledged with all that waited behind it.
     let again = transfer.sent_again() * (1.0 - transfer.spurious());
     let is_data_lost = again >= LOST;
-    // Where most of them are lost, data is sent again for want of one.
+    // Where most of them are lost, data is sent again because an acknowledgement is missing.
     let are_most_lost = share_lost(acknowledgements) >= f64::max(MOST, MORE * again);
     let certainty = match waited {
         Some(_) if !is_data_lost => Certainty::Limit,
