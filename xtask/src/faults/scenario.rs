@@ -154,7 +154,7 @@ impl Scenario {
         Ok(scenarios.map(|(name, scenario)| Self { name, ..scenario }).collect())
     }
 
-    /// The same on another machine.
+    /// This scenario on another machine.
     pub(super) fn on(mut self, machine: Machine) -> Self {
         self.name = machine.case(&self.name);
         self.base.extend(machine.steps(self.topology));

@@ -150,7 +150,7 @@ impl<'a> Setting<'a> {
         self.server.as_mut().is_none_or(Running::is_running)
     }
 
-    /// What stands in front of a program.
+    /// Puts the words, user, view or CPU of a step in front of a program.
     fn wrap(&mut self, step: &Step) {
         match step {
             Step::Behind { at, words } => {

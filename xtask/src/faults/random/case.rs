@@ -56,7 +56,7 @@ impl Case {
         self
     }
 
-    /// The same on another machine.
+    /// This case on another machine.
     pub(super) fn on(mut self, machine: Machine) -> Self {
         self.id = machine.case(&self.id);
         self.machine = machine;

@@ -77,10 +77,14 @@ fn of_one_stream(transfer: &Transfer<'_>) -> Option<Found> {
     let (worst, number) =
         streams.max_by(|(one, _), (other, _)| resent(one).total_cmp(&resent(other)))?;
     let others = transfer.senders.len().checked_sub(1).filter(|others| *others > 0)? as f64;
-    let all: u64 = transfer.senders.iter().map(|tcp| tcp.acknowledged).sum();
-    let again: u64 = transfer.senders.iter().map(|tcp| tcp.bytes_retransmitted).sum();
-    let (own, rest) = (worst.acknowledged as f64, (all - worst.acknowledged) as f64);
-    let rest_resent = share(again - worst.bytes_retransmitted, all - worst.acknowledged);
+    // A peer may report any number.
+    let sum =
+        |of: fn(&TcpSample) -> u64| transfer.senders.iter().map(of).fold(0, u64::saturating_add);
+    let all = sum(|tcp| tcp.acknowledged);
+    let others_got = all.saturating_sub(worst.acknowledged);
+    let again = sum(|tcp| tcp.bytes_retransmitted).saturating_sub(worst.bytes_retransmitted);
+    let (own, rest) = (worst.acknowledged as f64, others_got as f64);
+    let rest_resent = share(again, others_got);
     let is_worse = resent(worst) >= WORSE * rest_resent.max(NOTICED);
     // As much as the others get would be so much more in all.
     let gain = (rest / others - own) / all.max(1) as f64;
