@@ -2,7 +2,7 @@
 //!
 //! A rule is one file in `rules/`, which has the name of its slug: its page, one pure check of a
 //! [`Case`], a record that fires it and one that nearly does; its line in [`rules::RULES`], and
-//! its name, a line of [`measurement::RuleId`]. What follows from what is one table, [`causes`].
+//! its name, a line of [`measurement::RuleId`]. What follows from what is told by its [`class`].
 //! A cause that also makes a result doubtful has the name and the page of its rule of trust.
 
 use std::fmt::Display;
@@ -13,10 +13,11 @@ use measurement::verdict::Finding;
 use measurement::{Bound, Certainty, Direction, Effect, Page, TestRecord};
 
 use crate::accounts::Test;
+use class::{Class, UsualEffect};
 
 mod bound;
 mod case;
-mod causes;
+mod class;
 pub(crate) mod deciding;
 mod experiment;
 #[cfg(test)]
@@ -33,7 +34,7 @@ mod transfer;
 mod window;
 
 pub(crate) use case::Case;
-pub(crate) use causes::{is_about_cpu, is_open_to_experiment};
+pub(crate) use class::{is_about_cpu, is_open_to_experiment};
 #[cfg(test)]
 pub(crate) use fixture::firing_records;
 pub(crate) use rank::{changeable, verdict};
@@ -42,7 +43,34 @@ pub(crate) use rank::{changeable, verdict};
 pub(crate) struct Rule {
     /// It in words.
     page: &'static Page,
+    /// What follows from what it finds.
+    class: Class,
+    /// What it does to a test where the check does not compute it.
+    effect: UsualEffect,
+    /// Whether one end sees by it a limit that is at the other end.
+    is_seen_from_the_other_end: bool,
     check: fn(&Case<'_>) -> Vec<Found>,
+}
+
+impl Rule {
+    /// A rule with the effect and the vantage of its class.
+    const fn new(page: &'static Page, class: Class, check: fn(&Case<'_>) -> Vec<Found>) -> Self {
+        let effect = class.usual_effect();
+        let is_seen_from_the_other_end = class.is_seen_from_the_other_end();
+        Self { page, class, effect, is_seen_from_the_other_end, check }
+    }
+
+    /// The rule with another effect than its class.
+    const fn with_effect(mut self, effect: UsualEffect) -> Self {
+        self.effect = effect;
+        self
+    }
+
+    /// The rule, by which one end sees a limit that is at the other end.
+    const fn seen_from_the_other_end(mut self) -> Self {
+        self.is_seen_from_the_other_end = true;
+        self
+    }
 }
 
 /// What a check found: the finding of its rule, but for the rule's name.

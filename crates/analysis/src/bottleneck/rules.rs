@@ -8,7 +8,7 @@ use measurement::{ByteSize, Page, RuleId};
 use super::case::Device;
 use super::silent::{self, Arrivals};
 use super::transfer::{self, Transfer};
-use super::{Case, Found, Rule};
+use super::{Case, Class, Found, Rule, UsualEffect};
 
 #[cfg(test)]
 use super::fixture::Fixture;

@@ -2,7 +2,7 @@
 
 use measurement::Certainty;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 use crate::bottleneck::transfer::{self, Acknowledgements, Transfer};
 use crate::facts::stopped;
@@ -23,7 +23,7 @@ const PAGE: Page = Page {
     source: "RFC 3449",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Path, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_transfers(case, finding)

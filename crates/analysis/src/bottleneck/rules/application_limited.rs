@@ -1,6 +1,6 @@
 //! `application-limited`: TCP had nothing to send.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::Transfer;
 use crate::words::{self, percent};
 
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "tcp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Symptom, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_transfers(case, |_, transfer| finding(transfer))

@@ -2,7 +2,7 @@
 
 use measurement::remedy::{Ring, Setting};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId, UsualEffect};
 use crate::bottleneck::case::Device;
 use crate::words::count;
 use measurement::host::counter;
@@ -21,7 +21,7 @@ const PAGE: Page = Page {
     source: "Documentation/ABI/testing/sysfs-class-net-queues",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Queue, check).with_effect(UsualEffect::Delay);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.senders().filter_map(|device| finding(&device)).collect()

@@ -2,7 +2,7 @@
 
 use measurement::host::Bus;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::count;
 
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "PCI Express Base Specification 4.2.1 and 8.2, sysfs-bus-pci",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Link, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

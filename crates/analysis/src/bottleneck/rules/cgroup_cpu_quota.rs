@@ -5,13 +5,13 @@ use measurement::Role;
 use measurement::host::counter;
 use measurement::units::show_time;
 
-use super::{Case, Found, Rule};
+use super::{Case, Class, Found, Rule};
 use crate::bottleneck::load;
 use crate::evidence::HostView;
 use crate::facts::{Severity, pauses, quota};
 use crate::words::{self, counted, percent};
 
-pub(super) const RULE: Rule = Rule { page: &quota::PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&quota::PAGE, Class::Late, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -2,7 +2,7 @@
 
 use measurement::remedy::{Channels, Setting};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::words::{count, counted, percent};
 
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst, ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Placement, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware().filter_map(|device| finding(case, &device)).collect()

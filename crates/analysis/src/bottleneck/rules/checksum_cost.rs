@@ -1,6 +1,6 @@
 //! `checksum-cost`: the CPU adds up checksums.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/checksum-offloads.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Costly, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::Checksum);

@@ -2,7 +2,7 @@
 
 use measurement::Work;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload};
 use crate::bottleneck::load;
 use crate::words::percent;
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/checksum-offloads.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Offload, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

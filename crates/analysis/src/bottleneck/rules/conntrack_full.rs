@@ -1,6 +1,6 @@
 //! `conntrack-full`: the table of connections is full.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::evidence::HostView;
 use crate::words::{self, count, percent, share};
 use measurement::host::counter;
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/nf_conntrack-sysctl.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Filter, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

@@ -3,7 +3,7 @@
 use measurement::remedy::Setting;
 use measurement::{Role, engine};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
@@ -23,7 +23,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/msg_zerocopy.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Work, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(measurement::Work::is_copy);

@@ -2,7 +2,7 @@
 
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Rule};
+use super::{Case, Class, Found, Rule};
 use crate::bottleneck::load;
 use crate::evidence::HostView;
 use crate::facts::clock_speed;
@@ -10,7 +10,7 @@ use crate::words::{self, count, counted, percent};
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &clock_speed::PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&clock_speed::PAGE, Class::Costly, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let full = load::full(case);

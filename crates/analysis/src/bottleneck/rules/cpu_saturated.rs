@@ -2,7 +2,7 @@
 
 use measurement::{BitRate, Bound, Role};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::bound;
 use crate::bottleneck::load::{self, Full};
 use crate::words::{self, percent};
@@ -23,7 +23,7 @@ const PAGE: Page = Page {
     source: "proc_stat(5), B. Gregg, USE method",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Full, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let full = load::full(case);

@@ -1,13 +1,13 @@
 //! `cpu-steal`: a hypervisor takes the CPU away.
 
-use super::{Case, Found, Rule};
+use super::{Case, Class, Found, Rule};
 use crate::evidence::HostView;
 use crate::facts::steal;
 use crate::words::{self, percent};
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &steal::PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&steal::PAGE, Class::Late, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let test = case.test.filter(|_| case.wanting().next().is_some());

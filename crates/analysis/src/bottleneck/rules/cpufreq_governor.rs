@@ -2,7 +2,7 @@
 
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load::{self, Full};
 use crate::words::{self, count};
 use measurement::host::counter;
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "Documentation/admin-guide/pm/cpufreq.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Costly, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     load::full(case).iter().filter_map(|full| finding(case, full)).collect()

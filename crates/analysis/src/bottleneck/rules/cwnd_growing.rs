@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{count, percent};
 
@@ -24,7 +24,7 @@ const PAGE: Page = Page {
     source: "RFC 5681",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Symptom, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let all = transfer::wanting(case);

@@ -1,6 +1,6 @@
 //! `dma-sync-cost`: memory is made coherent for the device by hand.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/core-api/swiotlb.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Offload, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| is_for_the_device(&row.symbol));

@@ -1,6 +1,6 @@
 //! `ecn-marked`: a queue on the path marks congestion.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::Transfer;
 use crate::words::counted;
 
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "RFC 3168",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Queue, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_transfers(case, |_, transfer| finding(transfer))

@@ -2,7 +2,7 @@
 
 use measurement::remedy::{Setting, Switch};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId, UsualEffect};
 use crate::bottleneck::case::Device;
 use crate::words::{counted, percent, share};
 
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "IEEE 802.3az, ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Link, check).with_effect(UsualEffect::Delay);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let lost: u64 = case.wanting().map(|flow| crate::bottleneck::case::missing(flow)).sum();

@@ -1,6 +1,6 @@
 //! `foreign-traffic`: traffic of others takes the link.
 
-use super::{Case, Found, Rule};
+use super::{Case, Class, Found, Rule};
 use crate::accounts::Flow;
 use crate::bottleneck::silent::{self, Arrivals};
 use crate::evidence::{Flowing, HostView};
@@ -10,7 +10,7 @@ use crate::words::{self, percent};
 use measurement::host::counter;
 use measurement::{ByteSize, Certainty};
 
-pub(super) const RULE: Rule = Rule { page: &foreign_traffic::PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&foreign_traffic::PAGE, Class::Link, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -1,6 +1,6 @@
 //! `forward-drops`: a router on the path received packets and did not forward them.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::hops::{self, Hop};
 use crate::evidence::HostView;
 use crate::facts::ip_layer;
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "RFC 4293, snmp_counter.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Filter, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hosts.iter().filter_map(|host| finding(case, host)).collect()

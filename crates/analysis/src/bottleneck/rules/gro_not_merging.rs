@@ -1,6 +1,6 @@
 //! `gro-not-merging`: each segment climbs the receiver's stack alone.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::bottleneck::case::{Device, Offload};
 use crate::bottleneck::load;
@@ -23,7 +23,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/snmp_counter.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Costly, check).seen_from_the_other_end();
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let flows = case.wanting().filter(|_| case.is_tcp());

@@ -1,6 +1,6 @@
 //! `gro-off`: received packets are not joined.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload};
 
 const PAGE: Page = Page {
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/segmentation-offloads.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Offload, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {

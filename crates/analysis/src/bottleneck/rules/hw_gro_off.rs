@@ -1,6 +1,6 @@
 //! `hw-gro-off`: the device could join packets, and is not asked to.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload, cpu};
 use crate::words::percent;
 
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/netdev-features.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Offload, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_tcp() {

@@ -1,6 +1,6 @@
 //! `in-order-core`: a core that executes in order is full of copies.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load::{self, Full};
 use crate::words::{self, percent};
 use measurement::Work;
@@ -24,7 +24,7 @@ const PAGE: Page = Page {
              arch/riscv/lib/uaccess.S (Linux 5.14); docs/copy.md",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Work, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     load::full(case).iter().filter_map(|full| finding(case, full)).collect()

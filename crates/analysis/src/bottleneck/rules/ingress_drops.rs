@@ -1,6 +1,6 @@
 //! `ingress-drops`: packets are dropped between an interface and the IP layer.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::hops::{self, Hop};
 use crate::evidence::HostView;
 use crate::facts::ingress::Ingress;
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "tc-police(8), nft(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Filter, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hosts.iter().filter_map(|host| finding(case, host)).collect()

@@ -3,7 +3,7 @@
 use measurement::judgement::{Drop, Place};
 use measurement::{Certainty, Ledger};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::bottleneck::hops::{self, Hop};
 use crate::words::{self, count, percent, share};
@@ -21,7 +21,7 @@ const PAGE: Page = Page {
     source: "RFC 4293, snmp_counter.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Filter, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.wanting().filter_map(|flow| finding(case, flow)).collect()

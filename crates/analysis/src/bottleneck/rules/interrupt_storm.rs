@@ -2,7 +2,7 @@
 
 use measurement::remedy::{Coalescing, Setting, Switch};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::count;
 use measurement::host::counter;
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Placement, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -1,6 +1,6 @@
 //! `iommu-mapping-cost`: addresses are mapped for the device, packet by packet.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
              Documentation/ABI/testing/sysfs-kernel-iommu_groups",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Offload, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| maps_addresses(&row.symbol));

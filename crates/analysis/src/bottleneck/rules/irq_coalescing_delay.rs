@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::remedy::{Coalescing, Setting};
 use measurement::units::show_time;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId, UsualEffect};
 use crate::bottleneck::case::Device;
 
 const PAGE: Page = Page {
@@ -19,7 +19,8 @@ const PAGE: Page = Page {
     source: "ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule =
+    Rule::new(&PAGE, Class::Placement, check).with_effect(UsualEffect::Delay);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let record = case.test.map(|test| test.record);

@@ -3,7 +3,7 @@
 use measurement::host::Inventory;
 use measurement::remedy::{CpuMask, Setting};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Load, Misplaced, cpu};
 use crate::evidence::HostView;
 use crate::words::{self, count, percent};
@@ -22,7 +22,7 @@ const PAGE: Page = Page {
     source: "Documentation/core-api/irq/irq-affinity.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Placement, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

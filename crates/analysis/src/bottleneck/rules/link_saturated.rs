@@ -2,7 +2,7 @@
 
 use measurement::{BitRate, TestRecord};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::bottleneck::case::Device;
 use crate::framing;
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "IEEE 802.3 clause 3, RFC 7323",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Link, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let Some(test) = case.test else { return Vec::new() };

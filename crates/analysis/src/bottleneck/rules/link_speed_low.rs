@@ -2,7 +2,7 @@
 
 use measurement::remedy::{Setting, Switch};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::bottleneck::case::frames::payload_of_link;
 use crate::words::{count, percent};
@@ -21,7 +21,7 @@ const PAGE: Page = Page {
     source: "ethtool(8), IEEE 802.3 clause 28",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Link, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

@@ -1,6 +1,6 @@
 //! `lock-contention`: CPUs wait for locks.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Work, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::Locking);

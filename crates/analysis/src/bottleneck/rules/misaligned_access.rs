@@ -1,6 +1,6 @@
 //! `misaligned-access`: misaligned accesses are slow, or executed by a trap handler.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 use crate::evidence::HostView;
 use crate::words::{self, percent};
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "Documentation/arch/riscv/hwprobe.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Costly, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hosts.iter().filter_map(|host| finding(case, host)).collect()

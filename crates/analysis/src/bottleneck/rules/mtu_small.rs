@@ -3,7 +3,7 @@
 use measurement::Certainty;
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::bottleneck::case::frames::{frames_per_second, payload_of_link, payload_share};
 use crate::bottleneck::load;
@@ -27,7 +27,7 @@ const PAGE: Page = Page {
     source: "RFC 894, RFC 8200, RFC 9293 (3.7.1), ip-link(8), ip-route(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Offload, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let mut found: Vec<_> = case.carriers().filter_map(|device| finding(case, &device)).collect();

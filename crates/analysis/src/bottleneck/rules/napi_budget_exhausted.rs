@@ -1,6 +1,6 @@
 //! `napi-budget-exhausted`: softirq stops before it has fetched everything.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::cpu;
 use crate::evidence::{Flowing, HostView};
 use crate::words::{self, count};
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "Documentation/admin-guide/sysctl/net.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Overrun, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let hosts = case.hosts.iter();

@@ -6,7 +6,7 @@ use measurement::Bound;
 use measurement::host::Queueing;
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId, UsualEffect};
 use crate::bottleneck::case::Device;
 use crate::bottleneck::transfer;
 use crate::words::{count, counted, percent};
@@ -25,7 +25,7 @@ const PAGE: Page = Page {
     source: "tc-netem(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Queue, check).with_effect(UsualEffect::Loss);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.controlled().flat_map(|device| findings(case, &device)).collect()

@@ -1,7 +1,7 @@
 //! `other-processes`: other processes take the CPU that the test needs.
 
 use super::run_delay::LATE;
-use super::{Case, Found, Rule};
+use super::{Case, Class, Found, Rule, UsualEffect};
 use crate::bottleneck::{bound, load};
 use crate::evidence::HostView;
 use crate::facts::{Severity, others_cpu, pauses, run_delay};
@@ -12,7 +12,8 @@ use measurement::host::Family;
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &others_cpu::PAGE, check };
+pub(super) const RULE: Rule =
+    Rule::new(&others_cpu::PAGE, Class::Late, check).with_effect(UsualEffect::Waiting);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let test = case.test.filter(|_| case.wanting().next().is_some());

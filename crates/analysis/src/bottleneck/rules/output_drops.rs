@@ -1,6 +1,6 @@
 //! `output-drops`: the packet filter of the sender drops what it sends.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer;
 use crate::evidence::{Flowing, HostView};
 use crate::facts::ip_layer;
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "snmp_counter.rst, iptables(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Filter, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let ends = case.hosts.iter().filter(|host| !matches!(host.role(), Role::Observed(_)));

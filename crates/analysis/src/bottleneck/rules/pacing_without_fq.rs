@@ -3,7 +3,7 @@
 use measurement::pacing::PacingWay;
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 
 const PAGE: Page = Page {
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "tc-fq(8), socket(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Queue, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {

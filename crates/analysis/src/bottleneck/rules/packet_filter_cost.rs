@@ -1,6 +1,6 @@
 //! `packet-filter-cost`: filters take the CPU, or drop.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "nft(8), iptables(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Offload, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| is_of_a_filter(&row.symbol));

@@ -1,6 +1,6 @@
 //! `packet-reordering`: segments changed their order, and TCP took them for lost.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::response::Control;
 use crate::bottleneck::silent::Arrivals;
 use crate::bottleneck::transfer::{self, Transfer};
@@ -24,7 +24,7 @@ const PAGE: Page = Page {
     source: "RFC 2883, Documentation/networking/snmp_counter.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Loss, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_all_transfers(case, finding, of_silent_sender)

@@ -3,7 +3,7 @@
 use measurement::remedy::{Change, Remedy, Setting};
 use measurement::{ByteSize, Certainty, Ledger, Role};
 
-use super::{Case, Found, Page, Rule, RuleId, tcp_path_loss};
+use super::{Case, Class, Found, Page, Rule, RuleId, tcp_path_loss};
 use crate::accounts::Flow;
 use crate::bottleneck::hops;
 use crate::bottleneck::transfer::{self, Transfer};
@@ -29,7 +29,7 @@ const PAGE: Page = Page {
     source: "RFC 2923, RFC 4821, RFC 8899, ip-sysctl.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Oversize, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {

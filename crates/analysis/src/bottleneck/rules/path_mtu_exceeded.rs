@@ -3,7 +3,7 @@
 use measurement::Certainty;
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId, UsualEffect};
 use crate::bottleneck::hops;
 use crate::evidence::HostView;
 use crate::words::{self, count, share};
@@ -24,7 +24,8 @@ const PAGE: Page = Page {
     source: "RFC 4821, RFC 8899, ip-sysctl.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule =
+    Rule::new(&PAGE, Class::Oversize, check).with_effect(UsualEffect::Unknown);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -2,7 +2,7 @@
 
 use measurement::{BitRate, Bound, Certainty, RateSearchEnd, Role};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::bottleneck::experiment::Answers;
 use crate::bottleneck::load;
@@ -30,7 +30,7 @@ const PAGE: Page = Page {
     source: "RFC 8290; RFC 2544, 26.1",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Path, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let mut found = Vec::new();

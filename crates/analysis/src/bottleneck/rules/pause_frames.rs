@@ -2,7 +2,7 @@
 
 use measurement::remedy::{Setting, Side, Switch};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::count;
@@ -23,7 +23,7 @@ const PAGE: Page = Page {
     source: "IEEE 802.3 annex 31B, ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Link, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware()

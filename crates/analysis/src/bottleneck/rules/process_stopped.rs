@@ -8,14 +8,14 @@ use measurement::judgement::Place;
 use measurement::units::show_time;
 use measurement::{Ledger, Role};
 
-use super::{Case, Found, Rule, other_processes};
+use super::{Case, Class, Found, Rule, other_processes};
 use crate::accounts::Flow;
 use crate::bottleneck::load;
 use crate::evidence::HostView;
 use crate::facts::{pauses, stopped};
 use crate::words::{self, counted, percent};
 
-pub(super) const RULE: Rule = Rule { page: &stopped::PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&stopped::PAGE, Class::Late, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -4,7 +4,7 @@ use measurement::host::counter;
 use measurement::remedy::Setting;
 use measurement::{Certainty, Role};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::bottleneck::case::Device;
 use crate::bottleneck::case::frames::{datagrams_of_shaper, payload_of_shaper};
@@ -32,7 +32,7 @@ const PAGE: Page = Page {
     source: "tc(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Queue, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.test.is_none() {

@@ -1,6 +1,6 @@
 //! `queued-at-sender`: segments were stuck in the sender's own queue.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, percent};
 use measurement::host::counter;
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/snmp_counter.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Symptom, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_transfers(case, finding)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measurement::remedy::{Change, Channels, Remedy, Setting};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::HostView;
 use crate::words::{self, count, percent};
@@ -25,7 +25,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Placement, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.test.is_some() {

@@ -1,6 +1,6 @@
 //! `receive-queue-pruned`: the receiver's TCP dropped or squeezed segments.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, percent, share};
 use measurement::host::{Counter, counter};
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/snmp_counter.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Overrun, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_transfers(case, finding)

@@ -5,7 +5,7 @@ use measurement::outcome::{Ending, Throughput};
 use measurement::remedy::{Change, Remedy, Setting};
 use measurement::{Bound, ByteSize, Role};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::silent::Arrivals;
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, count, counted, percent, share};
@@ -33,7 +33,7 @@ const PAGE: Page = Page {
     source: "tcp(7), Documentation/networking/ip-sysctl.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Window, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_all_transfers(case, finding, of_silent_sender)

@@ -2,7 +2,7 @@
 
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 
 const PAGE: Page = Page {
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Placement, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

@@ -1,6 +1,6 @@
 //! `rps-flow-limit`: the limit of flows dropped a large flow.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::evidence::{Flowing, HostView};
 use crate::words::{self, counted, percent};
 use measurement::host::counter;
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Overrun, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hosts.iter().filter_map(|host| finding(case, host)).collect()

@@ -2,7 +2,7 @@
 
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId, UsualEffect};
 use crate::bottleneck::case::{Device, cpu};
 use crate::words::percent;
 
@@ -20,7 +20,8 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule =
+    Rule::new(&PAGE, Class::Overrun, check).with_effect(UsualEffect::CpuTime);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

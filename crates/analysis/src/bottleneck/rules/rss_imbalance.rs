@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use measurement::IntoMap;
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Flowing;
 use crate::words::{count, counted, percent};
@@ -23,7 +23,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Placement, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let streams = case.test.map_or(0, |test| test.record.streams.len());

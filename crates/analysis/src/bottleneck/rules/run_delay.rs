@@ -1,6 +1,6 @@
 //! `run-delay`: the test waits for a CPU that others have.
 
-use super::{Case, Found, Rule, tso_off};
+use super::{Case, Class, Found, Rule, tso_off};
 use crate::accounts::{Flow, Test};
 use crate::bottleneck::{bound, transfer};
 use crate::evidence::HostView;
@@ -12,7 +12,7 @@ use measurement::host::counter;
 use measurement::remedy::{CpuMask, Setting};
 use measurement::{Certainty, Role};
 
-pub(super) const RULE: Rule = Rule { page: &run_delay::PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&run_delay::PAGE, Class::Waiting, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -1,6 +1,6 @@
 //! `rx-frame-errors`: frames arrive damaged.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId, UsualEffect};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::{count, percent, share};
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/statistics.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Link, check).with_effect(UsualEffect::Loss);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware().filter_map(|device| finding(case, &device)).collect()

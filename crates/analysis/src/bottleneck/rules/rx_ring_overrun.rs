@@ -2,7 +2,7 @@
 
 use measurement::remedy::{Ring, Setting};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::facts::missed_frames;
@@ -23,7 +23,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/statistics.rst, ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Overrun, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware().filter_map(|device| finding(case, &device)).collect()

@@ -1,6 +1,6 @@
 //! `rx-ring-small`: the ring of an interface is too short for bursts.
 
-use super::{Case, Found, Page, Rule, RuleId, rx_ring_overrun};
+use super::{Case, Class, Found, Page, Rule, RuleId, rx_ring_overrun};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Flowing;
 use crate::facts::missed_frames;
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Overrun, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware().filter_map(|device| finding(case, &device)).collect()

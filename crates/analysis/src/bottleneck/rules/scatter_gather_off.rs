@@ -1,6 +1,6 @@
 //! `scatter-gather-off`: an interface cannot send what lies in several pieces.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload};
 
 const PAGE: Page = Page {
@@ -14,7 +14,7 @@ const PAGE: Page = Page {
     source: "ethtool(8), Documentation/networking/msg_zerocopy.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Offload, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let is_of_interest = |device: &Device<'_, '_>| case.test.is_none() || device.is_hardware();

@@ -3,7 +3,7 @@
 use measurement::remedy::Setting;
 use measurement::{Bound, ByteSize, Certainty, Role};
 
-use super::{Case, Found, Page, Rule, RuleId, foreign_traffic};
+use super::{Case, Class, Found, Page, Rule, RuleId, foreign_traffic};
 use crate::bottleneck::in_flight::Windows;
 use crate::bottleneck::silent::Arrivals;
 use crate::bottleneck::transfer::{self, Transfer};
@@ -28,7 +28,7 @@ const PAGE: Page = Page {
     source: "tcp(7), Documentation/networking/ip-sysctl.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Window, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_all_transfers(case, finding, |case, arrivals| {

@@ -2,13 +2,13 @@
 
 use measurement::{BitRate, RateSearch, RateSearchEnd};
 
-use super::{Case, Found, Rule};
+use super::{Case, Class, Found, Rule};
 use crate::accounts::Flow;
 use crate::bottleneck::load;
 use crate::facts::{send_blocked, workers};
 use crate::words::{self, percent, share};
 
-pub(super) const RULE: Rule = Rule { page: &send_blocked::PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&send_blocked::PAGE, Class::Short, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.wanting().filter_map(|flow| finding(case, flow)).collect()

@@ -3,7 +3,7 @@
 use measurement::Role;
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::bound;
 use crate::bottleneck::experiment::Answers;
 use crate::bottleneck::load;
@@ -22,7 +22,7 @@ const PAGE: Page = Page {
     source: "",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Full, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -1,6 +1,6 @@
 //! `socket-buffer-below-bdp`: a socket buffer that was asked for, and what it does to TCP.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::Transfer;
 use crate::words::count;
 
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "socket(7), tcp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Window, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_transfers(case, finding)

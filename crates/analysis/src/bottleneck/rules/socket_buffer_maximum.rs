@@ -1,6 +1,6 @@
 //! `socket-buffer-maximum`: the kernel's maxima of socket buffers are small.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::window;
 use crate::evidence::HostView;
 use crate::words::{self, count};
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "tcp(7), socket(7), Documentation/networking/ip-sysctl.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Window, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {

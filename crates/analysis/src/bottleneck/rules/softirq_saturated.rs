@@ -1,6 +1,6 @@
 //! `softirq-saturated`: softirq takes a whole core.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::cpu;
 use crate::evidence::HostView;
 use crate::words::{self, count, percent};
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/napi.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Placement, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -1,6 +1,6 @@
 //! `softnet-backlog-overflow`: the backlog of a CPU overflows.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::evidence::{Flowing, HostView};
 use crate::facts::backlog_drops;
 use crate::words::{self, count, counted, percent};
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst, net/core/dev.c",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Overrun, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hosts.iter().filter_map(|host| finding(case, host)).collect()

@@ -1,6 +1,6 @@
 //! `standing-queue`: a queue on the path is always full.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId, UsualEffect};
 use crate::bottleneck::transfer::{self, Transfer};
 
 const PAGE: Page = Page {
@@ -18,7 +18,8 @@ const PAGE: Page = Page {
     source: "RFC 8290",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule =
+    Rule::new(&PAGE, Class::Symptom, check).with_effect(UsualEffect::Delay);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_transfers(case, |_, transfer| finding(transfer))

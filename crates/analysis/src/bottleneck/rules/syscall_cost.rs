@@ -1,6 +1,6 @@
 //! `syscall-cost`: entering the kernel costs more than what is done there.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words;
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "sendmmsg(2), udp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Work, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::SystemCall);

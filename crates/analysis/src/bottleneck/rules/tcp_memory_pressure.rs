@@ -1,6 +1,6 @@
 //! `tcp-memory-pressure`: the memory that all TCP sockets share ran out.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::evidence::HostView;
 use crate::words::{self, counted};
 use measurement::host::counter;
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "tcp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Window, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let is_wanting = case.is_tcp() && case.wanting().next().is_some();

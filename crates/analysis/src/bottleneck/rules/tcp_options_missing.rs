@@ -3,7 +3,7 @@
 use measurement::remedy::{Change, Remedy};
 use measurement::{Bound, Role};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::silent::Arrivals;
 use crate::bottleneck::transfer::Transfer;
 use crate::bottleneck::window;
@@ -27,7 +27,7 @@ const PAGE: Page = Page {
     source: "RFC 7323, RFC 2018, Documentation/networking/ip-sysctl.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Window, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.test.is_none() {

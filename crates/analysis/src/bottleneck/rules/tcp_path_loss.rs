@@ -4,7 +4,7 @@ use measurement::host::counter;
 use measurement::remedy::{Change, Remedy, Setting};
 use measurement::{Bound, Role, TcpSample};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::hops::{self, Hop};
 use crate::bottleneck::silent::Arrivals;
 use crate::bottleneck::transfer::{self, Transfer};
@@ -29,7 +29,7 @@ const PAGE: Page = Page {
              RFC 9438",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Loss, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     super::in_all_transfers(case, of_a_sender_that_tells, of_silent_sender)

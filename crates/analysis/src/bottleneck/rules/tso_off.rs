@@ -3,7 +3,7 @@
 use measurement::remedy::Setting;
 use measurement::{Certainty, Work};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload, frames};
 use crate::bottleneck::load;
 use crate::words::{count, rounded};
@@ -23,7 +23,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/segmentation-offloads.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Offload, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {

@@ -1,6 +1,6 @@
 //! `tx-drops`: an interface does not send what it got.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId, UsualEffect};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::{count, percent};
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/statistics.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Queue, check).with_effect(UsualEffect::Loss);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware().filter_map(|device| finding(case, &device)).collect()

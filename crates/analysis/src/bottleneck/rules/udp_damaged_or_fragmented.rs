@@ -4,7 +4,7 @@ use measurement::ByteSize;
 use measurement::judgement::Place;
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::{self, counted, percent, share};
 
@@ -23,7 +23,7 @@ const PAGE: Page = Page {
     source: "RFC 8085 (3.2), RFC 8900",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Overrun, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {

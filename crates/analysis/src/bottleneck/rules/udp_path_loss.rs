@@ -2,7 +2,7 @@
 
 use measurement::{BitRate, Ledger, RateSearch, Role};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::evidence::HostView;
 use crate::words::{count, percent, share};
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Loss, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     // Where a lower rate lost nothing the loss is that of a rate limit.

@@ -1,6 +1,6 @@
 //! `udp-port-closed`: datagrams reached a host on which nobody listened.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::{self, counted, percent, share};
 use measurement::host::counter;
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "udp(7), RFC 1122 (4.1.3.1)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Filter, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.flows().iter().filter_map(|flow| finding(case, flow)).collect()

@@ -4,7 +4,7 @@ use measurement::judgement::{Drop, Place};
 use measurement::remedy::Setting;
 use measurement::{ByteSize, RateSearchEnd};
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::{self, count, percent, share};
 
@@ -23,7 +23,7 @@ const PAGE: Page = Page {
     source: "socket(7), udp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Overrun, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.flows().iter().filter_map(|flow| finding(case, flow)).collect()

@@ -1,6 +1,6 @@
 //! `udp-segmentation-off`: the device could cut UDP, and is not asked to.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload};
 
 const PAGE: Page = Page {
@@ -14,7 +14,7 @@ const PAGE: Page = Page {
     source: "udp(7), Documentation/networking/segmentation-offloads.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Offload, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_tcp() {

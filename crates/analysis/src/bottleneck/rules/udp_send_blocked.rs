@@ -1,6 +1,6 @@
 //! `udp-send-blocked`: the sender's socket had no room: what is behind it takes no more.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::facts::send_blocked;
 use crate::words::{self, counted, percent};
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "udp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Queue, check).seen_from_the_other_end();
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {

@@ -1,6 +1,6 @@
 //! `udp-socket-lock`: CPUs wait for the lock of one UDP socket.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load::{self, Full};
 use crate::words::{self, percent};
 use measurement::ProfileRow;
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "udp(7), socket(7) (SO_REUSEPORT)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Costly, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {

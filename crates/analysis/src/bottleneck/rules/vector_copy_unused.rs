@@ -1,6 +1,6 @@
 //! `vector-copy-unused`: copies do not use the vector unit.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 use crate::words::{self, percent};
 use measurement::Work;
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "arch/riscv/lib/riscv_v_helpers.c",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Costly, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     load::full(case).iter().filter_map(|full| finding(case, full)).collect()

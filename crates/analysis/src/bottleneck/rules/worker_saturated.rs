@@ -2,11 +2,12 @@
 
 use measurement::Role;
 
-use super::{Case, Found, Rule};
+use super::{Case, Class, Found, Rule};
 use crate::facts::workers;
 use crate::words::{self, count, percent};
 
-pub(super) const RULE: Rule = Rule { page: &workers::PAGE, check };
+pub(super) const RULE: Rule =
+    Rule::new(&workers::PAGE, Class::Full, check).seen_from_the_other_end();
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

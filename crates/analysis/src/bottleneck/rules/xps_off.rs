@@ -3,7 +3,7 @@
 use measurement::Work;
 use measurement::remedy::Setting;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::words::{count, percent};
 
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Placement, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.senders().filter_map(|device| finding(case, &device)).collect()

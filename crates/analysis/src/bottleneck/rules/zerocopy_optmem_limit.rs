@@ -1,6 +1,6 @@
 //! `zerocopy-optmem-limit`: the kernel has no room to note sends without a copy.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::{self, count, percent, share};
 
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/msg_zerocopy.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Costly, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.wanting().filter_map(|flow| finding(case, flow)).collect()

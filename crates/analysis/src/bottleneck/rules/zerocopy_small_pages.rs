@@ -1,6 +1,6 @@
 //! `zerocopy-small-pages`: sends without a copy account for many small pages.
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Class, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/msg_zerocopy.rst, Documentation/admin-guide/mm/hugetlbpage.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule::new(&PAGE, Class::Costly, check);
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_tcp() {
