@@ -8,7 +8,7 @@ use measurement::outcome::Ending;
 use measurement::remedy::{Change, Setting};
 use measurement::{RecordSet, TestRecord};
 use session::SessionError;
-use session::client::{Request, Watching};
+use session::client::{Batching, Request, Watching};
 
 use crate::delegate::Delegate;
 use crate::event::{Event, Forward, Monitor};
@@ -175,6 +175,9 @@ impl<'a> Runner<'a> {
         if let Some(ServerAddress { host, port }) = &row.server {
             request.host.clone_from(host);
             request.port = *port;
+        }
+        if row.pieces && request.options.batching == Batching::WhereFaster {
+            request.options.batching = Batching::WherePossible;
         }
         request.tags.extend(row.placement().map(|cpus| (search::CPUS.to_owned(), cpus)));
         request

@@ -89,6 +89,9 @@ pub struct PlannedRow {
     pub server: Option<ServerAddress>,
     /// Program that runs the test of the row, by a [`Delegate`](crate::Delegate); none: this one.
     pub program: Option<PathBuf>,
+    /// Whether single datagrams were too slow: datagrams go and come many in one piece (GSO, GRO) where
+    /// both ends can do so.
+    pub pieces: bool,
 }
 
 /// Address of a server.
@@ -162,6 +165,7 @@ impl PlannedRow {
             elsewhere: Vec::new(),
             server: None,
             program: None,
+            pieces: false,
         }
     }
 

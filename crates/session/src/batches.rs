@@ -25,7 +25,7 @@ impl BatchedEngines {
         let options = &request.plan.options;
         // A burst, an even spacing or the pacing of the socket is about single datagrams.
         let is_free = request.plan.transport == Transport::Udp
-            && request.options.batching == Batching::WhereFaster
+            && request.options.batching != Batching::IfAsked
             && request.plan.exchange.is_none()
             && options.engines.is_empty()
             && !options.segmentation_offload
@@ -37,7 +37,9 @@ impl BatchedEngines {
         if !is_free || !fits || dataplane::segments(bytes) == 1 {
             return None;
         }
-        reason(&request.plan, length, workers(request)).map(Self)
+        let is_shown = request.options.batching == Batching::WherePossible;
+        let shown = is_shown.then(|| "single datagrams were too slow in a trial".to_owned());
+        shown.or_else(|| reason(&request.plan, length, workers(request))).map(Self)
     }
 
     /// `plan` with their names, as the server hears it.

@@ -101,6 +101,8 @@ impl Default for ClientOptions {
 pub enum Batching {
     /// If single datagrams would limit the rate, and the peer is a linerate.
     WhereFaster,
+    /// If the peer is a linerate: single datagrams were too slow.
+    WherePossible,
     /// Only if the plan requests it, as in iperf3.
     IfAsked,
 }

@@ -71,7 +71,8 @@ impl<'a> RateChoice<'a> {
         };
         let plan = draft.check().unwrap_or_else(|_| self.plan.clone());
         let found = self.found(&plan);
-        PlannedRow { plan, rate: RowRate::Found(Box::new(found)), ..row.clone() }
+        let pieces = self.points.need_pieces(found.held.bits_per_second() as f64);
+        PlannedRow { plan, pieces, rate: RowRate::Found(Box::new(found)), ..row.clone() }
     }
 
     fn found(&self, plan: &TestPlan) -> RateSearch {
@@ -114,6 +115,9 @@ impl<'a> RateChoice<'a> {
     /// The next rate that narrows the search; none: it is narrow enough.
     fn rate_step(&self) -> Option<Step> {
         let usual = |rate| Some(Step { rate, length: self.usual_length() });
+        if let Some(rate) = self.points.short_of_pieces() {
+            return usual(rate);
+        }
         if let Some(point) = self.points.disturbed() {
             let rate = point.asked.bits_per_second() as f64;
             let length = (self.usual_length() * 2).max(point.length).min(CONFIRMS);
@@ -159,7 +163,11 @@ impl<'a> RateChoice<'a> {
         (draft.end, draft.omit) = (End::Time(step.length), Duration::ZERO);
         draft.options.rate = Some(self.each(step.rate));
         let purpose = Purpose::Trial { what: WHAT, watching: Watching::Hosts };
-        Some(Task { row: PlannedRow::of_plan(draft.check().ok()?), purpose })
+        let pieces = self.points.need_pieces(step.rate);
+        Some(Task {
+            row: PlannedRow { pieces, ..PlannedRow::of_plan(draft.check().ok()?) },
+            purpose,
+        })
     }
 
     /// The rate of each stream, to three significant digits.

@@ -60,6 +60,16 @@ fn waits_for_its_socket(record: &TestRecord, way: Direction) -> bool {
     stalled.is_none_or(|stalled| Duration::from_nanos(waited) * 4 > stalled)
 }
 
+/// Whether a sender waited for room in its socket for much of the time: what is behind it takes no more.
+pub(super) fn is_blocked(record: &TestRecord) -> bool {
+    let length = record.result_span().unwrap_or_default();
+    let is_blocked = |way: Direction| {
+        let waits = ends(record, way).0.map(|one| Duration::from_nanos(one.counters.blocked_nanos));
+        waits.max().is_some_and(|waited| waited * BLOCKED > length)
+    };
+    record.outcome.directions.iter().any(|outcome| is_blocked(outcome.direction))
+}
+
 /// Datagrams that the socket of the receiver dropped, as nobody read it in time.
 fn dropped_by_socket(record: &TestRecord, way: Direction) -> u64 {
     ends(record, way).1.filter_map(|one| one.udp).map(|udp| udp.drops).sum()
@@ -105,6 +115,8 @@ pub(super) fn sank_to(record: &TestRecord, lasts: Duration) -> Option<f64> {
 
 /// From this share of the time on a trial is repeated: a quarter.
 const GRAVE: f64 = 0.25;
+/// One part in so many of the time.
+const BLOCKED: u32 = 10;
 /// One datagram in so many that the socket of the receiver drops is as grave as [`GRAVE`].
 const HUNDRED: f64 = 100.0;
 /// A bucket ran empty if the rate sank to this share of that of the first interval.

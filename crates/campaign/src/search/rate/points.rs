@@ -20,6 +20,10 @@ pub(super) struct Point {
     pub(super) rate: f64,
     /// The sender reached the rate asked, but for stalls.
     is_reached: bool,
+    /// Whether single datagrams may be why the sender reached less than was asked.
+    is_short_of_pieces: bool,
+    /// Whether datagrams were to go many in one piece.
+    in_pieces: bool,
     /// Share of the datagrams that were lost.
     pub(super) loss: f64,
     datagrams: f64,
@@ -74,6 +78,10 @@ impl Point {
             arrived,
             rate: tried.max(1.0),
             is_reached,
+            is_short_of_pieces: !is_reached
+                && !trial.task.row.pieces
+                && !disturbance::is_blocked(record),
+            in_pieces: trial.task.row.pieces,
             loss,
             datagrams,
             delay,
@@ -155,6 +163,19 @@ impl Points {
         let again = |point: &Point| point.index != last.index && point.repeats(last);
         let in_vain = self.all.iter().filter(|point| point.disturbance.is_grave()).count();
         (in_vain <= MOST_DISTURBED && !self.all.iter().any(again)).then_some(*last)
+    }
+
+    /// The rate of the last trial, if its sender fell short with single datagrams.
+    pub(super) fn short_of_pieces(&self) -> Option<f64> {
+        let last = self.all.last().filter(|last| last.is_short_of_pieces)?;
+        Some(bits(last.asked))
+    }
+
+    /// Whether datagrams of a rate are to go many in one piece: a sender fell short with single ones, and
+    /// no trial reached this rate with them.
+    pub(super) fn need_pieces(&self, rate: f64) -> bool {
+        let reached = |point: &Point| !point.in_pieces && point.is_reached && point.rate >= rate;
+        self.all.iter().any(|point| point.is_short_of_pieces) && !self.all.iter().any(reached)
     }
 
     /// The least time of a trial in which nothing was sent: several round trips.
@@ -362,8 +383,8 @@ impl Points {
     }
 }
 
-/// Whether a point is not superseded: by a repetition that was disturbed less, or by a later one
-/// that shows that a bucket of tokens had let it pass.
+/// Whether a point is not superseded: by a repetition that was disturbed less, by one with datagrams in
+/// pieces, or by a later one that shows that a bucket of tokens had let it pass.
 fn is_telling(point: &Point, all: &[Point]) -> bool {
     let better = |other: &Point| {
         let (one, two) = (point.disturbance.share, other.disturbance.share);
@@ -377,7 +398,8 @@ fn is_telling(point: &Point, all: &[Point]) -> bool {
         let is_above = point.rate > DIFFERENT * other.arrived_in_the_end();
         other.index > point.index && is_overload && point.loss < LITTLE_LOSS && is_above
     };
-    !all.iter().any(|other| better(other) || emptied(other))
+    let in_pieces = |other: &Point| point.is_short_of_pieces && other.in_pieces;
+    !all.iter().any(|other| better(other) || emptied(other) || in_pieces(other))
 }
 
 /// The loss of rates that are far below what arrived at another; none: they lost nothing.

@@ -172,6 +172,22 @@ fn a_sender_at_its_limit_is_the_answer() {
 }
 
 #[test]
+fn a_sender_that_single_datagrams_are_too_slow_for_sends_pieces() {
+    let (single, path) = (500e6, Path { rate: 940e6, ..PATH });
+    for tcp in [None, Some(900_000_000)] {
+        let mut pieces = Vec::new();
+        let found = found(5, tcp, |task| {
+            pieces.push(task.row.pieces);
+            let sender = if task.row.pieces { 1e12 } else { single };
+            Path { sender, ..path }.record(task)
+        });
+        assert!(found.is_near(940e6), "{}", found.told());
+        assert_eq!(found.search.end, RateSearchEnd::Loss, "{}", found.told());
+        assert!(!pieces[0] && pieces[pieces.len() - 1], "{pieces:?}");
+    }
+}
+
+#[test]
 fn a_path_without_a_limit_ends_in_time() {
     let found = Path { rate: 1e30, sender: 1e30, ..PATH }.found(5, None);
     assert!(found.spent <= Duration::from_secs(2), "{:?}", found.spent);
