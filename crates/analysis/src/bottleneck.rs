@@ -10,10 +10,10 @@ use std::fmt::Display;
 use measurement::host::Role;
 use measurement::remedy::{Change, Remedy, Setting};
 use measurement::verdict::Finding;
-use measurement::{Bound, Certainty, Direction, Effect, Page, TestRecord};
+use measurement::{Bound, Certainty, Direction, Effect, Page, RuleId, TestRecord};
 
 use crate::accounts::Test;
-use class::{Class, UsualEffect};
+use class::{Class, Kind, UsualEffect};
 
 mod bound;
 mod case;
@@ -34,7 +34,6 @@ mod transfer;
 mod window;
 
 pub(crate) use case::Case;
-pub(crate) use class::{is_about_cpu, is_open_to_experiment};
 #[cfg(test)]
 pub(crate) use fixture::firing_records;
 pub(crate) use rank::{changeable, verdict};
@@ -214,4 +213,90 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     bound::weigh(case, &mut found);
     experiment::weigh(case, &mut found);
     rank::in_order(case, found)
+}
+
+/// Whether what `cause` finds brings about what `finding` finds.
+fn brings_about(cause: RuleId, finding: RuleId) -> bool {
+    let follows = || Some(class_of(cause)?.brings_about().contains(&class_of(finding)?));
+    class::within(cause).contains(&finding) || follows().unwrap_or(false)
+}
+
+/// The class of `rule`. `None`: it is no rule of limits.
+fn class_of(rule: RuleId) -> Option<Class> {
+    rule_of(rule).map(|rule| rule.class)
+}
+
+fn rule_of(rule: RuleId) -> Option<&'static Rule> {
+    rules::RULES.iter().find(|one| one.page.id == rule)
+}
+
+/// How telling the findings of `rule` are.
+fn kind_of(rule: RuleId) -> Kind {
+    class_of(rule).map_or(Kind::Particular, Class::kind)
+}
+
+/// What the findings of `rule` do to a test where the rule does not compute it.
+fn effect_of(rule: RuleId) -> UsualEffect {
+    rule_of(rule).map_or(UsualEffect::Unknown, |rule| rule.effect)
+}
+
+/// Whether the findings of `rule` are that threads of their own host which move payload take much CPU
+/// time.
+fn takes_time_of_workers(rule: RuleId) -> bool {
+    class_of(rule).is_some_and(Class::takes_time_of_workers)
+}
+
+/// Whether the findings of `rule` are about CPU time, or about threads that wait for it.
+pub(crate) fn is_about_cpu(rule: RuleId) -> bool {
+    use UsualEffect::{CpuTime, Passed, Waiting};
+    takes_time_of_workers(rule) || matches!(effect_of(rule), CpuTime | Waiting | Passed)
+}
+
+/// Whether what `rule` finds takes CPU time now more and now less, so that a rate that it limits varies.
+pub(crate) fn varies_a_rate(rule: RuleId) -> bool {
+    takes_time_of_workers(rule)
+        || effect_of(rule) == UsualEffect::Waiting
+        || rule == RuleId::CpuSteal
+}
+
+/// Whether an experiment with CPU time and pacing can contradict the findings of `rule`.
+pub(crate) fn is_open_to_experiment(rule: RuleId) -> bool {
+    is_about_cpu(rule) || matches!(class_of(rule), Some(Class::Path | Class::Loss | Class::Symptom))
+}
+
+/// Whether `rule` counts what a packet filter, a policer or a table of connections drops.
+fn is_of_a_filter(rule: RuleId) -> bool {
+    class_of(rule) == Some(Class::Filter)
+}
+
+/// Whether one end sees by `rule` a limit that is at the other: waits of a sender, a rate that
+/// was not sent, loss.
+fn is_seen_from_the_other_end(rule: RuleId) -> bool {
+    rule_of(rule).is_some_and(|rule| rule.is_seen_from_the_other_end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_within_a_class_are_of_that_class() {
+        for cause in RuleId::ALL {
+            let are_of_it =
+                class::within(*cause).iter().all(|finding| class_of(*finding) == class_of(*cause));
+            assert!(are_of_it, "{cause}");
+        }
+    }
+
+    #[test]
+    fn no_rule_brings_about_its_own_cause() {
+        let mut open: Vec<RuleId> = RuleId::ALL.to_vec();
+        // Rules from which nothing open follows are closed until none is left.
+        while !open.is_empty() {
+            let leads = |cause: &RuleId| open.iter().any(|other| brings_about(*cause, *other));
+            let left: Vec<_> = open.iter().copied().filter(leads).collect();
+            assert!(left.len() < open.len(), "{left:?}");
+            open = left;
+        }
+    }
 }

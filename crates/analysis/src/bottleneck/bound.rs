@@ -8,7 +8,7 @@ use measurement::verdict::Finding;
 use measurement::{Bound, Certainty, Direction, Effect, Role, RuleId};
 
 use super::transfer::{self, Transfer};
-use super::{Case, class, load};
+use super::{Case, UsualEffect, effect_of, is_of_a_filter, load};
 use crate::accounts::Flow;
 use crate::facts::stopped;
 use crate::words::percent;
@@ -24,7 +24,7 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
             finding.certainty = Certainty::Note;
         } else if is_dismissed && !is_met_while_it_ran(case, finding) {
             // A thread that waits for half of the time answers late, however little it wants.
-            let waits = class::usual_effect(finding.rule) == class::UsualEffect::Waiting;
+            let waits = effect_of(finding.rule) == UsualEffect::Waiting;
             let is_late = waits && finding.share >= HALF;
             let most = if is_late { Certainty::Candidate } else { Certainty::Note };
             finding.certainty = finding.certainty.min(most);
@@ -36,7 +36,7 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
 /// it is the work of a queue that begins there.
 fn had_time_for_as_much(case: &Case<'_>, finding: &Finding) -> bool {
     let is_of_cpu = finding.rule == RuleId::SenderBelowRate
-        || matches!(class::usual_effect(finding.rule), class::UsualEffect::CpuTime);
+        || matches!(effect_of(finding.rule), UsualEffect::CpuTime);
     let role = finding.host.as_ref().filter(|role| is_of_cpu && load::sends(case, role));
     let held = role.and_then(|role| Some((role, case.held_with_as_much()?)));
     held.is_some_and(|(role, held)| load::has_time(held, role) == Some(true))
@@ -86,7 +86,7 @@ fn is_met_while_it_ran(case: &Case<'_>, finding: &Finding) -> bool {
 /// waits for its congestion window. A filter that drops what exceeds a rate is not refuted by a
 /// bound by loss: it drops many segments at once.
 pub(super) fn is_refuted(case: &Case<'_>, finding: &Finding) -> bool {
-    if class::is_of_a_filter(finding.rule) && finding.share >= ALL {
+    if is_of_a_filter(finding.rule) && finding.share >= ALL {
         let transfers = of_direction(case, finding.direction);
         // A segment that the sender's own filter refuses stops it until an acknowledgement comes
         // (`tcp_write_xmit`), whatever the congestion control makes of loss.
@@ -115,15 +115,15 @@ fn room(case: &Case<'_>, finding: &Finding) -> Option<f64> {
 
 fn usual_effect(case: &Case<'_>, finding: &Finding) -> Effect {
     let (role, direction) = (finding.host.as_ref(), finding.direction);
-    let bound = match class::usual_effect(finding.rule) {
-        class::UsualEffect::CpuTime => role.and_then(|role| of_cpu(case, role, direction)),
-        class::UsualEffect::Waiting => role.and_then(|role| of_waiting(case, role, direction)),
-        class::UsualEffect::Passed => role.and_then(|role| of_passed(case, role, direction)),
-        class::UsualEffect::Loss => {
+    let bound = match effect_of(finding.rule) {
+        UsualEffect::CpuTime => role.and_then(|role| of_cpu(case, role, direction)),
+        UsualEffect::Waiting => role.and_then(|role| of_waiting(case, role, direction)),
+        UsualEffect::Passed => role.and_then(|role| of_passed(case, role, direction)),
+        UsualEffect::Loss => {
             return of_loss(case, direction).map_or(Effect::Loss, Effect::Rate);
         }
-        class::UsualEffect::Delay => return Effect::Delay,
-        class::UsualEffect::Unknown => None,
+        UsualEffect::Delay => return Effect::Delay,
+        UsualEffect::Unknown => None,
     };
     bound.map_or(Effect::Unknown, Effect::Rate)
 }

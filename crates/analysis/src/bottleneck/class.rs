@@ -6,8 +6,6 @@
 
 use measurement::RuleId;
 
-use super::rules::RULES;
-
 /// A class of causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
@@ -55,7 +53,7 @@ use Class::{
 impl Class {
     /// The classes that see what a cause of this class brings about on the same host: where both find
     /// something, the cause is the headline.
-    const fn brings_about(self) -> &'static [Self] {
+    pub(super) const fn brings_about(self) -> &'static [Self] {
         match self {
             // A program that does not run when it should: its socket fills, its window closes, and
             // acknowledgements come late and in bursts. Other things fill the CPUs.
@@ -85,7 +83,7 @@ impl Class {
     }
 
     /// How telling a finding of this class is.
-    const fn kind(self) -> Kind {
+    pub(super) const fn kind(self) -> Kind {
         match self {
             Short | Full | Symptom => Kind::Location,
             Work | Path | Loss => Kind::Usual,
@@ -112,13 +110,13 @@ impl Class {
     /// Whether threads of the host of a finding that move payload take much CPU time. One that waits for a
     /// CPU is late however little it takes, and an offload that is off at one end costs the other one
     /// time as well.
-    const fn takes_time_of_workers(self) -> bool {
+    pub(super) const fn takes_time_of_workers(self) -> bool {
         matches!(self, Costly | Work | Full)
     }
 }
 
 /// The findings of the same class that the cause of `rule` brings about.
-const fn within(rule: RuleId) -> &'static [RuleId] {
+pub(super) const fn within(rule: RuleId) -> &'static [RuleId] {
     use RuleId as R;
     match rule {
         R::LinkSpeedLow | R::ForeignTraffic => &[R::LinkSaturated],
@@ -153,21 +151,6 @@ const fn within(rule: RuleId) -> &'static [RuleId] {
     }
 }
 
-/// Whether what `cause` finds brings about what `finding` finds.
-pub(super) fn brings_about(cause: RuleId, finding: RuleId) -> bool {
-    let follows = || Some(of(cause)?.brings_about().contains(&of(finding)?));
-    within(cause).contains(&finding) || follows().unwrap_or(false)
-}
-
-/// The class of `rule`. `None`: it is no rule of limits.
-fn of(rule: RuleId) -> Option<Class> {
-    registered(rule).map(|rule| rule.class)
-}
-
-fn registered(rule: RuleId) -> Option<&'static super::Rule> {
-    RULES.iter().find(|one| one.page.id == rule)
-}
-
 /// How telling a finding is, from a place to a thing that could be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -177,11 +160,6 @@ pub(super) enum Kind {
     Usual,
     /// It is a condition that could be changed.
     Particular,
-}
-
-/// How telling the findings of `rule` are.
-pub(super) fn kind(rule: RuleId) -> Kind {
-    of(rule).map_or(Kind::Particular, Class::kind)
 }
 
 /// What the finding of a rule does to a test where the rule does not compute it.
@@ -201,46 +179,6 @@ pub(super) enum UsualEffect {
     Unknown,
 }
 
-/// What the findings of `rule` do to a test where the rule does not compute it.
-pub(super) fn usual_effect(rule: RuleId) -> UsualEffect {
-    registered(rule).map_or(UsualEffect::Unknown, |rule| rule.effect)
-}
-
-/// Whether the findings of `rule` are that threads of their own host which move payload take much CPU
-/// time.
-pub(super) fn takes_time_of_workers(rule: RuleId) -> bool {
-    of(rule).is_some_and(Class::takes_time_of_workers)
-}
-
-/// Whether the findings of `rule` are about CPU time, or about threads that wait for it.
-pub(crate) fn is_about_cpu(rule: RuleId) -> bool {
-    use UsualEffect::{CpuTime, Passed, Waiting};
-    takes_time_of_workers(rule) || matches!(usual_effect(rule), CpuTime | Waiting | Passed)
-}
-
-/// Whether what `rule` finds takes CPU time now more and now less, so that a rate that it limits varies.
-pub(crate) fn varies_a_rate(rule: RuleId) -> bool {
-    takes_time_of_workers(rule)
-        || usual_effect(rule) == UsualEffect::Waiting
-        || rule == RuleId::CpuSteal
-}
-
-/// Whether an experiment with CPU time and pacing can contradict the findings of `rule`.
-pub(crate) fn is_open_to_experiment(rule: RuleId) -> bool {
-    is_about_cpu(rule) || matches!(of(rule), Some(Path | Loss | Symptom))
-}
-
-/// Whether `rule` counts what a packet filter, a policer or a table of connections drops.
-pub(super) fn is_of_a_filter(rule: RuleId) -> bool {
-    of(rule) == Some(Filter)
-}
-
-/// Whether one end sees by `rule` a limit that is at the other: waits of a sender, a rate that
-/// was not sent, loss.
-pub(super) fn is_seen_from_the_other_end(rule: RuleId) -> bool {
-    registered(rule).is_some_and(|rule| rule.is_seen_from_the_other_end)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,26 +193,6 @@ mod tests {
         for class in ALL {
             assert!(class.brings_about().iter().all(|other| *other > class), "{class:?}");
             assert!(class.brings_about().is_sorted(), "{class:?}");
-        }
-    }
-
-    #[test]
-    fn causes_within_a_class_are_of_that_class() {
-        for cause in RuleId::ALL {
-            let are_of_it = within(*cause).iter().all(|finding| of(*finding) == of(*cause));
-            assert!(are_of_it, "{cause}");
-        }
-    }
-
-    #[test]
-    fn no_rule_brings_about_its_own_cause() {
-        let mut open: Vec<RuleId> = RuleId::ALL.to_vec();
-        // Rules from which nothing open follows are closed until none is left.
-        while !open.is_empty() {
-            let leads = |cause: &RuleId| open.iter().any(|other| brings_about(*cause, *other));
-            let left: Vec<_> = open.iter().copied().filter(leads).collect();
-            assert!(left.len() < open.len(), "{left:?}");
-            open = left;
         }
     }
 }

@@ -4,7 +4,7 @@ use measurement::experiment::end_of;
 use measurement::verdict::Finding;
 use measurement::{Certainty, Elasticity, Hand, Role, RuleId};
 
-use super::{Case, class, transfer};
+use super::{Case, takes_time_of_workers, transfer, varies_a_rate};
 use crate::words::{self, percent};
 
 /// How the rate of a test followed the hands of an experiment, if there was one.
@@ -102,7 +102,7 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
     let Some(answers) = Answers::of(case) else { return settle(case, found) };
     let path = answers.path(case);
     for finding in found {
-        if let Some(path) = path.as_ref().filter(|_| class::varies_a_rate(finding.rule)) {
+        if let Some(path) = path.as_ref().filter(|_| varies_a_rate(finding.rule)) {
             finding.certainty = Certainty::Note;
             finding.evidence.push(format!("an experiment: {path}"));
         } else if let Some(contradiction) = contradiction(&answers, finding) {
@@ -118,7 +118,7 @@ fn settle(case: &Case<'_>, found: &mut [Finding]) {
     if transfers.is_empty() || !transfers.iter().all(|transfer| transfer.is_settled(case)) {
         return;
     }
-    for finding in found.iter_mut().filter(|finding| class::varies_a_rate(finding.rule)) {
+    for finding in found.iter_mut().filter(|finding| varies_a_rate(finding.rule)) {
         finding.certainty = Certainty::Note;
         finding.evidence.push("the rate was even while a queue stood".to_owned());
     }
@@ -129,7 +129,7 @@ const NEARLY_ALWAYS: f64 = 0.9;
 
 /// The contradiction to a finding, in words.
 fn contradiction(answers: &Answers<'_>, finding: &Finding) -> Option<String> {
-    let role = finding.host.as_ref().filter(|_| class::takes_time_of_workers(finding.rule));
+    let role = finding.host.as_ref().filter(|_| takes_time_of_workers(finding.rule));
     if let Some(role) = role.filter(|role| answers.has_time(role)) {
         let follows = answers.of_cpu(role)?;
         return Some(format!("an experiment: less CPU time there changes nothing ({follows})"));

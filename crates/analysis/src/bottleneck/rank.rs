@@ -4,8 +4,10 @@ use measurement::verdict::Finding;
 use measurement::{Certainty, Conclusion, Order, Role, RuleId, Verdict};
 
 use super::bound::{Closeness, closeness, is_refuted, of_direction};
-use super::class::UsualEffect;
-use super::{Case, class, deciding, findings};
+use super::{
+    Case, UsualEffect, brings_about, deciding, effect_of, findings, is_of_a_filter,
+    is_seen_from_the_other_end, kind_of,
+};
 use crate::accounts::Test;
 
 /// What limits `test`.
@@ -89,12 +91,12 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
     let is_consequence = |finding: &Finding| {
         limits.iter().any(|limit| {
             limit.rule != finding.rule
-                && class::brings_about(limit.rule, finding.rule)
+                && brings_about(limit.rule, finding.rule)
                 && reaches(case, limit, finding)
                 && is_as_long(limit, finding)
                 && !outweighs(case, finding, limit)
                 // What a filter drops does not make the rate that a shaper was given.
-                && !(class::is_of_a_filter(limit.rule)
+                && !(is_of_a_filter(limit.rule)
                     && closeness(case, finding) == Closeness::Met)
         })
     };
@@ -104,7 +106,7 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
             !is_refuted(case, finding),
             !is_consequence(finding),
             !limits.iter().any(|limit| outweighs(case, limit, finding)),
-            class::kind(finding.rule),
+            kind_of(finding.rule),
             closeness(case, finding),
         )
     };
@@ -120,8 +122,8 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
 /// Whether loss keeps TCP waiting for most of the time, while a host stood still for a small part of
 /// it, which costs as much.
 fn outweighs(case: &Case<'_>, finding: &Finding, short: &Finding) -> bool {
-    let is_short = class::usual_effect(short.rule) == UsualEffect::Passed && short.share <= SHORT;
-    let is_loss = finding.rule == RuleId::TcpPathLoss || class::is_of_a_filter(finding.rule);
+    let is_short = effect_of(short.rule) == UsualEffect::Passed && short.share <= SHORT;
+    let is_loss = finding.rule == RuleId::TcpPathLoss || is_of_a_filter(finding.rule);
     let is_more = || explained(case, finding) > MUCH_LONGER * short.share;
     case.is_tcp() && is_short && is_loss && is_more()
 }
@@ -136,7 +138,7 @@ fn is_as_long(limit: &Finding, finding: &Finding) -> bool {
 /// Share of the result that a finding explains. Loss keeps TCP from sending while it waits for its
 /// congestion window, as far as the sender tells: of a finding of loss it is that part of the share.
 fn explained(case: &Case<'_>, finding: &Finding) -> f64 {
-    let is_loss = class::usual_effect(finding.rule) == UsualEffect::Loss;
+    let is_loss = effect_of(finding.rule) == UsualEffect::Loss;
     let transfers = if is_loss { of_direction(case, finding.direction) } else { Vec::new() };
     let shares = transfers.iter().filter_map(|one| one.account.shares);
     let waited = shares.map(|shares| shares.congestion_window).reduce(f64::max);
@@ -161,7 +163,7 @@ fn reaches(case: &Case<'_>, limit: &Finding, finding: &Finding) -> bool {
         (Some(one), Some(other)) => is_one_place(case, one, other),
         _ => true,
     };
-    same_way && (same_place || class::is_seen_from_the_other_end(finding.rule))
+    same_way && (same_place || is_seen_from_the_other_end(finding.rule))
 }
 
 fn is_one_place(case: &Case<'_>, one: &Role, other: &Role) -> bool {
