@@ -55,7 +55,7 @@ pub(crate) fn plan(records: &[TestRecord]) -> Option<Deciding> {
 pub(crate) fn name(records: &mut [TestRecord]) {
     let mut sentences = in_words(records);
     for (index, record) in records.iter_mut().enumerate() {
-        let is_further = record.question.is_some();
+        let is_further = record.origin.question.is_some();
         let verdict = record.judgement.as_mut().and_then(|one| one.verdict.as_mut());
         let Some(verdict) = verdict else { continue };
         match sentences.remove(&index) {
@@ -93,7 +93,7 @@ fn of_row(row: &DirectionRow<'_>, rows: &[DirectionRow<'_>]) -> Option<Deciding>
 /// Whether a row has two explanations. A further measurement raises no questions of its own.
 fn is_open(row: &DirectionRow<'_>) -> bool {
     let is_ambiguous = row.headline().is_some_and(|one| AMBIGUOUS.contains(&one.rule));
-    let is_bulk = row.test.question.is_none() && row.plan.exchange.is_none();
+    let is_bulk = row.test.origin.question.is_none() && row.plan.exchange.is_none();
     is_bulk && (is_ambiguous || row.is_undecided() || nothing_arrived(row))
 }
 

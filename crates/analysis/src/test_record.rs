@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use measurement::outcome::{CpuUse, Ending};
 use measurement::plan::PlanDraft;
-use measurement::record::{ArrivalClock, Origin, PeerReport, PeerStream, RecordSchema, Source};
+use measurement::record::{ArrivalClock, Origin, PeerReport, PeerStream, RecordSchema};
 use measurement::verdict::{Cost, CpuWork};
 use measurement::{
     Attribution, BitRate, ByteSize, ClockOffset, DatagramLedger, Direction, DirectionOutcome,
@@ -351,11 +351,8 @@ fn only(rule: &Rule, record: &TestRecord, due: Stamp) -> String {
 fn record(transport: Transport, direction: Direction) -> TestRecord {
     let plan = PlanDraft::new(transport, direction).check().expect("a plan");
     TestRecord {
-        origin: Origin {
-            schema: RecordSchema::V1,
-            linerate: "0.1.0".to_owned(),
-            source: Source::Measured,
-        },
+        schema: RecordSchema::V1,
+        origin: Origin { linerate: "0.1.0".to_owned(), ..Origin::default() },
         tags: std::collections::BTreeMap::default(),
         environment: Some(environment()),
         peer: Some(Peer {
@@ -364,7 +361,6 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
             local_address: "192.0.2.1:40000".parse().expect("an address"),
         }),
         plan,
-        question: None,
         streams: vec![stream(transport)],
         start: Some(at(0)),
         samples: (0..=10).map(|second| sample(transport, second)).collect(),

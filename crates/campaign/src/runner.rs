@@ -196,7 +196,7 @@ impl<'a> Runner<'a> {
             None | Some(Err(_)) => test(),
         };
         let mut record = observed::run_observed(&self.observed, &request, interrupts, &mut probed)?;
-        record.question = task.purpose.question().map(str::to_owned);
+        record.origin.question = task.purpose.question().map(str::to_owned);
         if let RowRate::Found(search) = &task.row.rate {
             record.trials.rate = Some((**search).clone());
             // A search found the rate of the plan: nobody requested it.

@@ -6,6 +6,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anyhow::anyhow;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use measurement::RecordSet;
 use report::Width;
 use report::export::{Audience, Export, Json, JsonCompact};
@@ -96,11 +98,20 @@ fn cannot_write(path: &Path, error: &io::Error) -> String {
 }
 
 /// Writes a file by `write`, and replaces it atomically; what is not a regular file, such as a
-/// device or pipe, is written to directly.
+/// device or pipe, is written to directly. A file whose name ends in `.gz` is packed (RFC 1952).
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
+    let is_packed = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
+    let write = |out: &mut dyn Write| {
+        if !is_packed {
+            return write(out);
+        }
+        let mut packed = io::BufWriter::new(GzEncoder::new(out, Compression::default()));
+        write(&mut packed)?;
+        packed.into_inner()?.finish().map(drop)
+    };
     let is_file = fs::metadata(path).map_or(true, |there| there.is_file());
     let written = if is_file {
         whole_file::replace(path, Readers::Usual, write).map(drop)

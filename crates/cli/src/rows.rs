@@ -113,7 +113,7 @@ impl Rows {
         let title = record.plan.row();
         let number = 1 + self.titles.iter().filter(|one| **one == title).count();
         self.titles.push(title);
-        match record.question {
+        match record.origin.question {
             Some(_) => " further".to_owned(),
             None if self.runs > 1 => format!(" {number}/{}", self.runs),
             None => String::new(),

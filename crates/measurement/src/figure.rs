@@ -56,7 +56,7 @@ impl TestRecord {
     /// exchange. Empty: nothing was measured, or the test was a further measurement of a run, which
     /// nobody asked for.
     pub fn figures(&self) -> Vec<Figure> {
-        if self.question.is_some() {
+        if self.origin.question.is_some() {
             return Vec::new();
         }
         let round_trips = self.outcome.round_trips.as_ref().filter(|times| times.count > 0);

@@ -3,10 +3,10 @@
 
 pub mod counter;
 mod inventory;
-pub(crate) mod record;
 mod series;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::profile::Profile;
 
@@ -15,8 +15,22 @@ pub use inventory::{
     Bus, Cache, Coalescing, ControlGroup, Cpu, Interface, Inventory, Irq, MOST_CPU, Measure,
     MemoryModule, Pause, Pipeline, Policer, Queueing, QueueingClass, Route, Steering,
 };
-pub use record::MOST_HOSTS;
 pub use series::Series;
+
+/// Largest number of hosts of one test. More would take a judge, which holds each against each other, much
+/// time.
+pub const MOST_HOSTS: usize = 64;
+
+/// Reads the hosts of a record.
+pub(crate) fn deserialize_all<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<HostEvidence>, D::Error> {
+    let hosts = Vec::<HostEvidence>::deserialize(deserializer)?;
+    if hosts.len() > MOST_HOSTS {
+        return Err(D::Error::custom("more hosts than a test has"));
+    }
+    Ok(hosts)
+}
 
 /// Evidence on one host of a test: inventory, and counters during the test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

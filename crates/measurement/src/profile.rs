@@ -1,7 +1,5 @@
 //! CPU profiles: samples of the functions that the CPUs of a host ran.
 
-pub(crate) mod record;
-
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};

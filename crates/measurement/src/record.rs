@@ -21,17 +21,6 @@ use crate::runtime::Runtime;
 use crate::sample::Sample;
 use crate::units::{BitRate, Timestamp};
 
-mod form;
-
-#[cfg(feature = "schema")]
-use crate::list_or::ListOr;
-#[cfg(feature = "schema")]
-use crate::probes::Probes;
-#[cfg(feature = "schema")]
-use crate::sample::columns::Samples;
-#[cfg(feature = "schema")]
-use crate::stream::{peer_table::PeerStreams, table::Streams};
-
 pub use crate::engine::ArrivalClock;
 pub use crate::stream::{DirectionIntervals, OneWayDelay, PeerStream, StreamRecord};
 
@@ -84,61 +73,59 @@ pub struct Neighbour {
     pub bytes: u64,
 }
 
-/// Format of a record, and origin of its numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Origin of the numbers of a record: the program, and why the test was run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Origin {
-    /// Version of the format.
-    pub schema: RecordSchema,
     /// Version of the linerate that wrote the record.
     pub linerate: String,
-    /// Origin of the numbers.
+    /// The program that ran the test.
     #[serde(skip_serializing_if = "Source::is_measured", default)]
     pub source: Source,
+    /// Question that the test was to answer, which earlier tests of the run had left open; none: the
+    /// test was requested. `does a slower run lose as well?`
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub question: Option<String>,
 }
 
 impl Origin {
     /// The origin of a record that this version of linerate writes now.
     pub fn new(source: Source) -> Self {
-        Self { schema: RecordSchema::V1, linerate: env!("CARGO_PKG_VERSION").to_owned(), source }
+        Self { linerate: env!("CARGO_PKG_VERSION").to_owned(), source, question: None }
     }
 }
 
 /// Report of the peer at the end of a test; all of its parts are empty or none if the peer sent no
 /// report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeerReport {
-    /// Counters of each stream at the peer; more than 256 streams are a table.
-    #[serde(rename = "peer_streams", with = "crate::stream::peer_table")]
-    #[cfg_attr(feature = "schema", schemars(with = "ListOr<PeerStream, PeerStreams>"))]
+    /// Counters of each stream at the peer.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub streams: Vec<PeerStream>,
     /// Congestion control of the peer's TCP streams; none: not reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "peer_congestion")]
     pub congestion: Option<String>,
     /// Concurrent tests of other clients on the server. Empty: not reported, or there were none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub shared: Vec<Neighbour>,
     /// Use of the peer's worker threads; none: not reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[serde(rename = "peer_runtime")]
     pub runtime: Option<Runtime>,
     /// Payload at the server in short intervals; empty: not reported.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    #[serde(rename = "peer_pulses")]
     pub pulses: Vec<Pulse>,
 }
 
 /// Trials before a test, which chose its engines or its rate, and the experiment after it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trials {
     /// Trials of engines, which chose the engines; empty: there were none.
-    #[serde(rename = "engine_trials", skip_serializing_if = "Vec::is_empty", default)]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub engines: Vec<EngineTrial>,
     /// Search that chose the rate of the plan; none: the rate was requested, or is unlimited.
-    #[serde(rename = "rate_search", skip_serializing_if = "Option::is_none", default)]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rate: Option<RateSearch>,
     /// How the rate followed what an experiment after the test changed for moments; empty: there was no
     /// experiment.
@@ -175,12 +162,25 @@ impl RateSearch {
     }
 }
 
+impl PeerReport {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Trials {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Record of one test: plan, counters of both ends, evidence on the hosts, and result.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestRecord {
-    /// Format of the record, and origin of its numbers.
-    #[serde(flatten)]
+    /// Version of the format.
+    pub schema: RecordSchema,
+    /// Origin of the numbers.
     pub origin: Origin,
     /// Labels that the user gave (`--tag`).
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
@@ -193,13 +193,7 @@ pub struct TestRecord {
     pub peer: Option<Peer>,
     /// Plan of the test.
     pub plan: TestPlan,
-    /// Question that the test was to answer, which earlier tests of the run had left open; none: the
-    /// test was requested. `does a slower run lose as well?`
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub question: Option<String>,
-    /// Streams with their settings in effect; more than 256 streams are a table. Empty: not known.
-    #[serde(with = "crate::stream::table")]
-    #[cfg_attr(feature = "schema", schemars(with = "ListOr<StreamRecord, Streams>"))]
+    /// Streams with their settings in effect. Empty: not known.
     pub streams: Vec<StreamRecord>,
     /// Start of the test, on this host's clock; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -208,8 +202,6 @@ pub struct TestRecord {
     /// Counters of this end over time; the first sample is taken at the start. If there are more
     /// streams than iperf3 supports, only the first, that of `base` and the last are kept. Empty:
     /// not known.
-    #[serde(with = "crate::sample::columns")]
-    #[cfg_attr(feature = "schema", schemars(with = "ListOr<Sample, Samples>"))]
     pub samples: Vec<Sample>,
     /// Index of the sample at the end of the omitted start, from which the result counts.
     pub base: usize,
@@ -220,25 +212,27 @@ pub struct TestRecord {
     /// Intervals between the samples, for each direction.
     pub intervals: Vec<DirectionIntervals>,
     /// Report of the peer at the end of the test.
-    #[serde(flatten)]
+    #[serde(skip_serializing_if = "PeerReport::is_empty", default)]
     pub reported: PeerReport,
     /// Use of this end's worker threads; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub runtime: Option<Runtime>,
-    /// Trials before the test, which chose its engines or its rate.
-    #[serde(flatten)]
+    /// Trials before the test, which chose its engines or its rate, and the experiment after it.
+    #[serde(skip_serializing_if = "Trials::is_empty", default)]
     pub trials: Trials,
     /// Requests that were sent at fixed times, by the test or by a probe beside it, in the order of
     /// sending.
-    #[serde(with = "crate::probes", skip_serializing_if = "Vec::is_empty", default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Probes"))]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub probes: Vec<Probe>,
     /// Payload at this end in short intervals.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub pulses: Vec<Pulse>,
     /// Evidence on the hosts of the test, this one first.
-    #[serde(with = "crate::host::record", skip_serializing_if = "Vec::is_empty", default)]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::host::record::Form"))]
+    #[serde(
+        deserialize_with = "crate::host::deserialize_all",
+        skip_serializing_if = "Vec::is_empty",
+        default
+    )]
     pub hosts: Vec<HostEvidence>,
     /// Result of the test: throughput, loss and round-trip times.
     pub outcome: Outcome,
@@ -252,12 +246,12 @@ impl TestRecord {
     /// source contains. `source` describes it, e.g. `the log of iperf3 3.16`.
     pub fn imported(plan: TestPlan, source: impl Into<String>) -> Self {
         Self {
+            schema: RecordSchema::V1,
             origin: Origin::new(Source::Imported(source.into())),
             tags: BTreeMap::new(),
             environment: None,
             peer: None,
             plan,
-            question: None,
             streams: Vec::new(),
             start: None,
             samples: Vec::new(),

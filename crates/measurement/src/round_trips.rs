@@ -149,15 +149,21 @@ impl Spread {
 }
 
 /// A request that was sent at a fixed time, independent of earlier responses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probe {
     /// Time of sending, on the clock of the requester, in nanoseconds.
+    #[serde(rename = "sent_nanos")]
     pub sent: Timestamp,
-    /// Round-trip time. None: the response did not arrive.
+    /// Round-trip time in seconds. None: the response did not arrive.
+    #[serde(rename = "round_trip_seconds", with = "crate::seconds::optional", default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub round_trip: Option<Duration>,
     /// Time of arrival, on the clock of the responder, in nanoseconds; zero: not known.
+    #[serde(rename = "arrived_nanos")]
     pub arrived: Timestamp,
     /// Time when the response left, on the clock of the responder, in nanoseconds; zero: not known.
+    #[serde(rename = "answered_nanos")]
     pub answered: Timestamp,
 }
 

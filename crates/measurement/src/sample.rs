@@ -13,20 +13,14 @@ macro_rules! since {
     };
 }
 
-mod column;
-pub(crate) mod columns;
 mod counters;
-mod fields;
-mod reported;
 mod tcp;
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::units::{BitRate, ByteSize, Timestamp};
-
-pub(crate) use reported::Reported;
 
 pub use counters::{CounterKind, StreamCounter, StreamCounters};
 pub use tcp::TcpSample;
@@ -47,12 +41,13 @@ pub struct UdpSample {
 }
 
 /// Counters and socket state of one stream at one instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamSample {
     /// Id of the stream on the wire.
     pub id: u32,
     /// Counters of the stream.
+    #[serde(flatten)]
     pub counters: StreamCounters,
     /// State of the TCP connection (`TCP_INFO`). None: the stream is UDP.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -60,6 +55,12 @@ pub struct StreamSample {
     /// Memory of the UDP socket. None: the stream is TCP, or the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub udp: Option<UdpSample>,
+}
+
+impl<'de> Deserialize<'de> for StreamSample {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        counters::Flat::deserialize(deserializer).map(Self::from)
+    }
 }
 
 impl StreamSample {
@@ -94,7 +95,8 @@ impl StreamSample {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
-    /// Time of the sample, on the clock of the host that took it.
+    /// Time of the sample, on the clock of the host that took it, in nanoseconds.
+    #[serde(rename = "at_nanos")]
     pub at: Timestamp,
     /// Samples of the streams, in the order of the `streams` of the record.
     pub streams: Vec<StreamSample>,

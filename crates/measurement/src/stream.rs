@@ -8,9 +8,6 @@ use crate::engine::{ArrivalClock, EngineName};
 use crate::sample::{Interval, Sample, StreamSample};
 use crate::units::{ByteSize, Timestamp};
 
-pub(crate) mod peer_table;
-pub(crate) mod table;
-
 /// One stream of a test, with its settings in effect, as read back from the socket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

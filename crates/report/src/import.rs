@@ -6,6 +6,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, Read};
 
+use flate2::read::MultiGzDecoder;
 use measurement::{Profile, RecordSet};
 
 mod folded;
@@ -92,8 +93,8 @@ pub struct Table {
 pub enum ImportError {
     /// The input could not be read.
     Read(io::Error),
-    /// The input is longer than [`MOST_BYTES`].
-    TooLong,
+    /// The input is longer than so many bytes.
+    TooLong(u64),
     /// No importer recognises the input.
     Unrecognised,
     /// The input is a record that cannot be parsed.
@@ -108,28 +109,34 @@ pub fn importer(bytes: &[u8]) -> Result<&'static dyn Import, ImportError> {
     ALL.iter().copied().find(|one| one.recognises(bytes)).ok_or(ImportError::Unrecognised)
 }
 
-/// Reads all of `reader`, at most [`MOST_BYTES`] bytes.
+/// Reads all of `reader`, at most [`MOST_BYTES`] bytes, and unpacks it if it is gzip (RFC 1952).
 ///
 /// # Errors
-/// [`ImportError::TooLong`] beyond [`MOST_BYTES`], [`ImportError::Read`] if the reader fails.
+/// [`ImportError::TooLong`] beyond [`MOST_BYTES`], or if far more comes out of gzip than records and texts
+/// are packed into; [`ImportError::Read`] if the reader fails, or the gzip is damaged.
 pub fn read_bounded(reader: impl Read) -> Result<Vec<u8>, ImportError> {
-    read_up_to(MOST_BYTES, reader)
+    let bytes = read_up_to(MOST_BYTES, reader)?;
+    if !bytes.starts_with(GZIP) {
+        return Ok(bytes);
+    }
+    let most = (MOST_TIMES * bytes.len() as u64).clamp(ALWAYS_BYTES, MOST_BYTES);
+    read_up_to(most, MultiGzDecoder::new(&bytes[..]))
 }
 
 fn read_up_to(most: u64, reader: impl Read) -> Result<Vec<u8>, ImportError> {
     let mut bytes = Vec::new();
     reader.take(most + 1).read_to_end(&mut bytes).map_err(ImportError::Read)?;
-    if bytes.len() as u64 > most { Err(ImportError::TooLong) } else { Ok(bytes) }
+    if bytes.len() as u64 > most { Err(ImportError::TooLong(most)) } else { Ok(bytes) }
 }
 
 impl Display for ImportError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(error) => error.fmt(f),
-            Self::TooLong => write!(
+            Self::TooLong(most) => write!(
                 f,
-                "it is longer than {} MiB, the most that linerate reads",
-                MOST_BYTES >> 20
+                "it is longer than {} MiB, the most that linerate reads of it",
+                most >> 20
             ),
             Self::Unrecognised => {
                 let has_all = cfg!(feature = "full");
@@ -167,6 +174,14 @@ pub const ALL: &[&dyn Import] = &[
 
 /// Maximum length of an input that is accepted, in bytes; the record of 100,000 streams is shorter.
 pub const MOST_BYTES: u64 = 512 << 20;
+
+/// First bytes of gzip (RFC 1952, 2.3.1).
+const GZIP: &[u8] = &[0x1f, 0x8b];
+/// Records and texts are packed into a tenth, those of many streams into a fiftieth; gzip can be 1,000 times
+/// as short.
+const MOST_TIMES: u64 = 200;
+/// What may come out of gzip however short it is.
+const ALWAYS_BYTES: u64 = 1 << 20;
 
 /// Longer than the comments above a table of perf.
 const HEAD: usize = 1 << 20;

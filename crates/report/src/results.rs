@@ -26,7 +26,7 @@ pub(crate) struct ResultRow<'a> {
 pub(crate) fn rows(records: &[TestRecord]) -> Vec<ResultRow<'_>> {
     let mut rows = Vec::new();
     let results = runs::numbered(records).into_iter();
-    for (record, run) in results.filter(|(record, _)| record.question.is_none()) {
+    for (record, run) in results.filter(|(record, _)| record.origin.question.is_none()) {
         let run = run.trim().split_once('/').map(|(run, _)| run.to_owned());
         let directions = record.outcome.directions.iter();
         rows.extend(directions.map(|outcome| ResultRow {

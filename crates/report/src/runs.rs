@@ -10,7 +10,7 @@ pub(crate) type Run<'a> = (&'a TestRecord, String);
 
 /// Records, each with its number among the runs of the same plan.
 pub(crate) fn numbered<'a>(records: &'a [TestRecord]) -> Vec<Run<'a>> {
-    let name = |record: &TestRecord| (record.plan.row(), record.question.is_some());
+    let name = |record: &TestRecord| (record.plan.row(), record.origin.question.is_some());
     let mut counts: BTreeMap<(String, bool), usize> = BTreeMap::new();
     let mut number = |record: &TestRecord| {
         let count = counts.entry(name(record)).or_default();
@@ -20,7 +20,7 @@ pub(crate) fn numbered<'a>(records: &'a [TestRecord]) -> Vec<Run<'a>> {
     let numbers: Vec<_> = records.iter().map(|record| (record, number(record))).collect();
     let run = |(record, number): (&'a TestRecord, usize)| {
         let all = counts.get(&name(record)).copied().unwrap_or_default();
-        let further = if record.question.is_some() { " further" } else { "" };
+        let further = if record.origin.question.is_some() { " further" } else { "" };
         let number = if all > 1 { format!(" {number}/{all}") } else { String::new() };
         (record, further.to_owned() + &number)
     };

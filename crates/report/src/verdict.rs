@@ -48,7 +48,7 @@ pub(crate) fn write_short(rows: &[Run], width: Width, out: &mut dyn Write) -> io
 /// An error of writing to `out`.
 pub fn write(record: &TestRecord, width: Width, out: &mut dyn Write) -> io::Result<()> {
     let Some(judgement) = &record.judgement else { return Ok(()) };
-    if let Some(question) = &record.question {
+    if let Some(question) = &record.origin.question {
         page::write_wrapped(0, &further(question, &record.plan), width, out)?;
     }
     if let Some(verdict) = &judgement.verdict {

@@ -1,7 +1,7 @@
 //! The record of a client's test that is over, whichever dialect it was run in.
 
 use measurement::outcome::{CpuUse, Ending, Outcome};
-use measurement::record::{Neighbour, Origin, PeerStream, Source};
+use measurement::record::{Neighbour, Origin, PeerStream, RecordSchema, Source};
 use measurement::{
     DelayVariation, Engines, Environment, HostEvidence, PacingReport, Peer, Pulse, Runtime,
     TestRecord,
@@ -70,12 +70,12 @@ impl Finished {
             pulses: if is_watched { report.pulses } else { Vec::new() },
         };
         Ok(TestRecord {
+            schema: RecordSchema::V1,
             origin: Origin::new(Source::Measured),
             tags: request.tags.clone(),
             environment: Some(environment(started_at)?),
             peer: Some(peer),
             plan: request.plan.clone(),
-            question: None,
             intervals: measured.intervals,
             start: measured.samples.first().map(|sample| sample.at),
             stopped: measured.stopped,

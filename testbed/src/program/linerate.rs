@@ -93,21 +93,9 @@ fn read_streams(record: &Value, outcome: &Value) -> Result<Report> {
 
 /// The receiver's report on each stream.
 fn shares(record: &Value, rate: f64) -> Option<Figures> {
-    let streams = record.get("peer_streams")?;
-    let bytes: Option<Vec<_>> = match streams.as_array() {
-        Some(list) => list.iter().map(|one| one.get("bytes")?.as_u64()).collect(),
-        None => column(streams, "bytes"),
-    };
-    Some(Figures::of_streams(&bytes?, rate))
-}
-
-/// A counter of each of many streams, of which a record has a table: one number is that of all.
-fn column(streams: &Value, name: &str) -> Option<Vec<u64>> {
-    let count = streams.get("id")?.as_array()?.len();
-    match streams.get(name).unwrap_or(&Value::from(0)) {
-        Value::Array(list) => list.iter().map(Value::as_u64).collect(),
-        one => Some(vec![one.as_u64()?; count]),
-    }
+    let streams = record.get("reported")?.get("streams")?.as_array()?;
+    let bytes = streams.iter().map(|one| one.get("bytes")?.as_u64());
+    Some(Figures::of_streams(&bytes.collect::<Option<Vec<_>>>()?, rate))
 }
 
 /// Those of the first direction: a plan has one pair for all.
@@ -142,7 +130,7 @@ mod tests {
 
     fn record() -> Value {
         json!({
-            "peer_streams": [{"id": 1, "bytes": 3}, {"id": 2, "bytes": 1}],
+            "reported": {"streams": [{"id": 1, "bytes": 3}, {"id": 2, "bytes": 1}]},
             "outcome": {
                 "ending": {"state": "completed"},
                 "directions": [{
@@ -202,19 +190,6 @@ mod tests {
             assert_eq!((report.count, report.rate, report.engines), (4.0, 32.0, None));
             assert_eq!(report.figures, Figures::of_streams(&[3, 1], 32.0));
         }
-    }
-
-    #[test]
-    fn many_streams_are_read_from_a_table() {
-        let shares = |peer_streams: Value| {
-            let mut many = record();
-            many["peer_streams"] = peer_streams;
-            read(&many).expect("complete").figures
-        };
-        let bytes = json!({"id": [1, 3, 4], "bytes": [3, 1, 0]});
-        assert_eq!(shares(bytes), Figures::of_streams(&[3, 1, 0], 32.0));
-        let same = json!({"id": [1, 3, 4], "bytes": 7});
-        assert_eq!(shares(same), Figures::of_streams(&[7, 7, 7], 32.0));
     }
 
     #[test]

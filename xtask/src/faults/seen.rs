@@ -34,7 +34,7 @@ impl Seen {
             Command::Diagnose => {
                 let mut rows = records(ended)?;
                 // Those that answer a question of the verdict belong to the row before.
-                rows.retain(|row| row.question.is_none());
+                rows.retain(|row| row.origin.question.is_none());
                 (rows, None)
             }
             Command::Search => {

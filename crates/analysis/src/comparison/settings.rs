@@ -33,7 +33,7 @@ type Settings = BTreeMap<String, BTreeSet<String>>;
 
 fn settings(records: &[TestRecord]) -> Settings {
     let mut settings = Settings::new();
-    for record in records.iter().filter(|record| record.question.is_none()) {
+    for record in records.iter().filter(|record| record.origin.question.is_none()) {
         // Rows differ by their titles; what they share is compared.
         let row = record.plan.row();
         add(&mut settings, &format!("plan of {row}"), &plan(record));

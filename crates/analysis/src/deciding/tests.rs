@@ -31,7 +31,7 @@ fn paced(plan: &measurement::TestPlan, lost: u64) -> TestRecord {
             span: Duration::from_secs(2),
             rate,
         });
-        record.question = Some("a question".to_owned());
+        record.origin.question = Some("a question".to_owned());
     })
 }
 

@@ -56,7 +56,7 @@ pub(super) fn udp(task: &Task, lost: impl FnOnce(u64) -> u64) -> TestRecord {
     let lost = lost(sent);
     let mut record = ended(Ending::Completed);
     record.plan = plan.clone();
-    record.question = task.purpose.question().map(str::to_owned);
+    record.origin.question = task.purpose.question().map(str::to_owned);
     record.streams = vec![stream()];
     let datagrams = |bits: u64| bits * 10 / 8 / BLOCK;
     record.outcome.directions = vec![DirectionOutcome {

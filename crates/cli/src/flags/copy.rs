@@ -28,7 +28,7 @@ pub(crate) struct CopyFlags {
     pub(crate) fresh: bool,
     #[command(flatten)]
     pub(crate) format: FormatFlags,
-    /// Write the record as JSON to a file too
+    /// Write the record as JSON to a file too, packed if its name ends in .gz
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

@@ -59,7 +59,7 @@ pub(crate) struct DiagnoseFlags {
     pub(crate) no_follow_up: bool,
     #[command(flatten)]
     pub(crate) format: FormatFlags,
-    /// Write the records of the tests as JSON to a file too
+    /// Write the records of the tests as JSON to a file too, packed if its name ends in .gz
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE", requires = SERVER)]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

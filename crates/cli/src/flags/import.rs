@@ -19,7 +19,7 @@ pub(crate) struct ImportFlags {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) format: FormatFlags,
-    /// Write the records as JSON to a file too
+    /// Write the records as JSON to a file too, packed if its name ends in .gz
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Label the runs, e.g. site=lab; may be repeated

@@ -14,7 +14,7 @@ use super::values::parse_tag;
 pub(crate) struct RecordOutputFlags {
     #[command(flatten)]
     pub(crate) format: FormatFlags,
-    /// Write the record as JSON to a file too
+    /// Write the record as JSON to a file too, packed if its name ends in .gz
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Label for the record; may be given several times

@@ -173,7 +173,7 @@ pub(crate) struct StreamFlags {
 pub(crate) struct OutputFlags {
     #[command(flatten)]
     pub(crate) format: FormatFlags,
-    /// Write the record as JSON to a file too
+    /// Write the record as JSON to a file too, packed if its name ends in .gz
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

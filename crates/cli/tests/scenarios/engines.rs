@@ -64,7 +64,7 @@ fn an_engine_that_cannot_be_used_is_an_error_here_and_replaced_there() {
 fn the_fastest_are_found_by_short_tests() {
     let server = Server::start();
     let record = json(&server, "--tcp --send -t 1s --fastest");
-    let trials = record["engine_trials"].as_array().expect("trials");
+    let trials = record["trials"]["engines"].as_array().expect("trials");
     assert!(trials.len() > 10, "{trials:#?}");
     let used = &directions(&record)[0]["engines"];
     let best = trials.iter().max_by_key(|trial| trial["delivered"].as_u64()).expect("trials");

@@ -46,7 +46,7 @@ fn the_search_for_the_fastest_goes_on_without_io_uring() {
     let finished = without_io_uring(|| run(command));
     finished.assert_success();
     let record = finished.json();
-    let trials = record["engine_trials"].as_array().expect("trials");
+    let trials = record["trials"]["engines"].as_array().expect("trials");
     let of_uring = |trial: &&Value| trial["engines"][0].as_str() == Some("uring");
     let refused = trials.iter().find(of_uring).expect("it was tried");
     assert!(refused["error"].as_str().is_some_and(|why| why.contains("forbidden")), "{refused}");

@@ -21,7 +21,7 @@ fn a_thousand_streams_move_and_are_compared() {
     assert_eq!(fairness["idle"], 0, "{fairness}");
     assert!(fairness["jain"].as_f64().is_some_and(|jain| jain > 0.3), "{fairness}");
     // Samples of so many streams are kept of the two ends only, intervals all.
-    assert_eq!(list(&record["samples"]["at_nanos"]).len(), 2);
+    assert_eq!(list(&record["samples"]).len(), 2);
     assert!(list(&record["intervals"][0]["intervals"]).len() >= 3, "{}", record["intervals"]);
     server.line_with("1000 streams: send");
 }

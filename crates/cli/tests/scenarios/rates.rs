@@ -64,7 +64,7 @@ fn without_any_limit_it_floods_and_says_so() {
     let finished = test(&server, "-u --send -b 0 -t 300ms --json");
     finished.assert_ran_to_its_end();
     assert!(finished.stderr.starts_with("linerate: -b 0: UDP is sent as fast"), "{finished:?}");
-    assert!(finished.json()["rate_search"].is_null() && finished.json()["plan"].is_object());
+    assert!(finished.json()["trials"]["rate"].is_null() && finished.json()["plan"].is_object());
     let quiet = test(&server, "-u --send -b 0 -t 300ms --json --quiet");
     assert!(quiet.stderr.is_empty(), "{quiet:?}");
     let tcp = run(client(&server, "--tcp --send -b 0 -t 300ms --json"));
@@ -74,7 +74,7 @@ fn without_any_limit_it_floods_and_says_so() {
 /// Trials chose the rate of the test. How close to the limit it is on a quiet machine is a matter of
 /// `cargo xtask proof rates`.
 fn assert_found(row: &Value) {
-    let search = &row["rate_search"];
+    let search = &row["trials"]["rate"];
     assert!(search["held"].as_u64() > Some(0), "{}", brief(search));
     assert!(!list(&search["trials"]).is_empty(), "{}", brief(search));
     let row = typed(row);

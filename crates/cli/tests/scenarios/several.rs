@@ -18,14 +18,14 @@ fn clients_are_served_at_the_same_time_and_told_of_each_other() {
     for other in others {
         let record = finish(other);
         let shared = shares(&record);
-        assert!(shared.tests >= 1, "{}", record["shared"]);
+        assert!(shared.tests >= 1, "{}", record["reported"]["shared"]);
         assert_eq!(shared.addresses, ["127.0.0.1"]);
         // The long one alone moves 10 MB a second.
-        assert!(shared.bytes > 5_000_000, "{}", record["shared"]);
+        assert!(shared.bytes > 5_000_000, "{}", record["reported"]["shared"]);
     }
     end(long);
     server.line_with("beside 3 other tests of 127.0.0.1, which moved");
-    assert!(json(&server, "--tcp --send -n 1M")["shared"].is_null(), "it was alone");
+    assert!(json(&server, "--tcp --send -n 1M")["reported"]["shared"].is_null(), "it was alone");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_queue_serves_one_after_another_and_tells_them_their_place() {
     let last = last.finish();
     assert!(last.stderr.contains("waiting for "), "{last:?}");
     let record = last.json();
-    assert!(record["shared"].is_null(), "each was alone: {record}");
+    assert!(record["reported"]["shared"].is_null(), "each was alone: {record}");
     assert!(last.took > Duration::from_secs(2), "{last:?}");
 }
 
@@ -76,7 +76,7 @@ fn an_experiment_waits_in_no_queue() {
     end(first);
     let second = second.finish_within(Duration::from_secs(30));
     second.assert_ran_to_its_end();
-    assert!(second.json()["elasticities"].is_null(), "{second:?}");
+    assert!(second.json()["trials"]["elasticities"].is_null(), "{second:?}");
     end(third);
 }
 
@@ -201,7 +201,7 @@ struct Shares {
 }
 
 fn shares(record: &Value) -> Shares {
-    let shared = record["shared"].as_array().cloned().unwrap_or_default();
+    let shared = record["reported"]["shared"].as_array().cloned().unwrap_or_default();
     let sum = |key: &str| shared.iter().filter_map(|one| one[key].as_u64()).sum();
     let address = |one: &Value| one["address"].as_str().map(str::to_owned);
     Shares {

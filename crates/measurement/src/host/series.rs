@@ -9,8 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) mod record;
-
 use super::counter::{Counter, EachCounter, EachGauge, Family, Gauge};
 use crate::units::Timestamp;
 
@@ -18,15 +16,13 @@ use crate::units::Timestamp;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
-    /// Times of the readings, in order, on the clock of the host.
+    /// Times of the readings, in order, on the clock of the host, in nanoseconds.
+    #[serde(rename = "at_nanos")]
     pub at: Vec<Timestamp>,
     /// The families that were read: the first part of names, e.g. `softnet`. A counter of these
     /// that is not below did not change.
     families: BTreeSet<String>,
-    /// Counters, which only grow, with a value for each instant. In JSON: the first value, then the
-    /// differences.
-    #[serde(with = "differences")]
-    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, Vec<u64>>"))]
+    /// Counters, which only grow, with a value for each instant.
     counters: BTreeMap<String, Vec<u64>>,
     /// Gauges, with a value for each instant, or one if it never changed.
     gauges: BTreeMap<String, Vec<i64>>,
@@ -174,6 +170,33 @@ impl Series {
         }
     }
 
+    /// The series with the first value of each counter, then the differences, as it is sent: most hardly
+    /// grow, so that these are short.
+    #[must_use]
+    pub fn into_differences(mut self) -> Self {
+        for values in self.counters.values_mut() {
+            let mut before = 0_u64;
+            for value in values {
+                let by = value.saturating_sub(before);
+                before = std::mem::replace(value, by);
+            }
+        }
+        self
+    }
+
+    /// The series of which [`Self::into_differences`] made this one.
+    #[must_use]
+    pub fn from_differences(mut self) -> Self {
+        for values in self.counters.values_mut() {
+            let mut sum = 0_u64;
+            for value in values {
+                sum = sum.saturating_add(*value);
+                *value = sum;
+            }
+        }
+        self
+    }
+
     /// Whether the series is consistent: the times are in order, each counter has a value for each
     /// time, and each gauge has one value or as many.
     pub fn is_whole(&self) -> bool {
@@ -188,42 +211,6 @@ impl Series {
 fn below<T>(columns: &BTreeMap<String, T>, prefix: String) -> impl Iterator<Item = (&str, &str)> {
     let names = columns.range(prefix.clone()..);
     names.map_while(move |(name, _)| Some((name.as_str(), name.strip_prefix(&prefix)?)))
-}
-
-/// Counters as they are written: most hardly grow, so that the differences are short.
-mod differences {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        counters: &BTreeMap<String, Vec<u64>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(counters.iter().map(|(name, values)| {
-            let mut before = 0_u64;
-            let grown = |value: &u64| {
-                let by = value.saturating_sub(before);
-                before = *value;
-                by
-            };
-            (name, values.iter().map(grown).collect::<Vec<_>>())
-        }))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<String, Vec<u64>>, D::Error> {
-        let mut counters = BTreeMap::<String, Vec<u64>>::deserialize(deserializer)?;
-        for values in counters.values_mut() {
-            let mut sum = 0_u64;
-            for value in values {
-                sum = sum.saturating_add(*value);
-                *value = sum;
-            }
-        }
-        Ok(counters)
-    }
 }
 
 #[cfg(test)]
@@ -259,10 +246,13 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_written_as_differences() {
+    fn counters_are_written_as_they_are_and_sent_as_differences() {
         let json = serde_json::to_value(series()).expect("serialises");
-        assert_eq!(json["counters"]["softnet.0.dropped"], serde_json::json!([1, 0, 3]));
+        assert_eq!(json["counters"]["softnet.0.dropped"], serde_json::json!([1, 1, 4]));
         assert_eq!(serde_json::from_value::<Series>(json).expect("reads"), series());
+        let sent = series().into_differences();
+        assert_eq!(sent.values(counter::SOFTNET_DROPPED.on(0)), Some(&[1, 0, 3][..]));
+        assert_eq!(sent.from_differences(), series());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{StreamSample, TcpSample, UdpSample};
 use crate::units::{ByteSize, Timestamp};
 
 /// Hands the declaration of every counter of a stream to the macro `$declare`: its attributes;
@@ -82,6 +83,25 @@ macro_rules! declare {
             /// When payload was last sent or received; zero: never.
             #[serde(rename = "last_nanos")]
             pub last: Timestamp,
+        }
+
+        /// [`StreamSample`] as its JSON has it, all keys on one level, to read it by: `flatten` would read
+        /// through a buffer of untyped values.
+        #[derive(Deserialize)]
+        pub(super) struct Flat {
+            id: u32,
+            $($name: u64,)+
+            #[serde(rename = "last_nanos")]
+            last: Timestamp,
+            tcp: Option<TcpSample>,
+            udp: Option<UdpSample>,
+        }
+
+        impl From<Flat> for StreamSample {
+            fn from(flat: Flat) -> Self {
+                let counters = StreamCounters { $($name: flat.$name,)+ last: flat.last };
+                Self { id: flat.id, counters, tcp: flat.tcp, udp: flat.udp }
+            }
         }
 
         impl StreamCounters {

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::column::{Cell, Column};
-
 /// Declares the fields, each once: a `total` only grows, of a `state` the last value counts; the
 /// field; its name in records and on the wire.
 macro_rules! tcp_sample {
@@ -18,13 +16,6 @@ macro_rules! tcp_sample {
         }
 
         impl TcpSample {
-            /// All fields, with their names in records.
-            pub(super) const COLUMNS: &[Column<Self>] = &[$(Column {
-                name: $key,
-                get: |sample| sample.$name.cell(),
-                set: |sample, value| sample.$name.fill(value),
-            }),+];
-
             /// The difference to an `earlier` sample of the same connection. Values that do not
             /// only grow are those of this sample.
             #[must_use]

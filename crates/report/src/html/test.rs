@@ -48,7 +48,7 @@ impl Test {
         let judgement = record.judgement.as_ref();
         Self {
             title: record.plan.row() + run,
-            question: record.question.clone(),
+            question: record.origin.question.clone(),
             stamp: judgement.map(|judgement| judgement.stamp),
             facts: facts(record),
             ends: ends(record),

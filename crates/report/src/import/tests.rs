@@ -144,6 +144,6 @@ fn each_text_is_recognised_by_its_own_importer() {
 
 #[test]
 fn a_text_without_an_end_is_too_long() {
-    assert!(matches!(read_up_to(8, io::repeat(b' ')), Err(ImportError::TooLong)));
+    assert!(matches!(read_up_to(8, io::repeat(b' ')), Err(ImportError::TooLong(8))));
     assert_eq!(read_up_to(8, &b"12345678"[..]).expect("just as long").len(), 8);
 }

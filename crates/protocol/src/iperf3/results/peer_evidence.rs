@@ -12,6 +12,7 @@ use super::json::{self, Members};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PeerEvidence {
     /// Inventory and counters of the host.
+    #[serde(with = "as_differences")]
     pub host: HostEvidence,
     /// Payload that each direction moved in short intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -29,6 +30,27 @@ pub struct ClockReading {
     pub heard: u64,
     /// When the answer to that message was written, in nanoseconds.
     pub said: u64,
+}
+
+/// A host on the wire, whose counters are sent as differences.
+mod as_differences {
+    use measurement::HostEvidence;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        host: &HostEvidence,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let series = host.series.clone().into_differences();
+        HostEvidence { series, ..host.clone() }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<HostEvidence, D::Error> {
+        let host = HostEvidence::deserialize(deserializer)?;
+        Ok(HostEvidence { series: host.series.from_differences(), ..host })
+    }
 }
 
 impl ClockReading {
