@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 mod charset;
 mod commands;
+mod conclusion;
 mod exit;
 mod flags;
 mod form;

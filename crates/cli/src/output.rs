@@ -11,6 +11,7 @@ use flate2::write::GzEncoder;
 use measurement::RecordSet;
 use report::Width;
 use report::export::{Audience, Export, Json, JsonCompact};
+use report::summary::Summary;
 
 use crate::exit::UsageError;
 use crate::terminal;
@@ -44,6 +45,12 @@ pub(crate) fn print_error(records: &RecordSet) {
     let mut out = io::stdout().lock();
     // Standard error has it too, and the exit code.
     _ = JsonCompact.write(records, Width::UNKNOWN, &mut out).and_then(|()| out.flush());
+}
+
+/// Prints a result that is no set of tests on standard output.
+pub(crate) fn print_summary(summary: &Summary<'_>, format: &dyn Export) -> anyhow::Result<()> {
+    let write = format.summary_writer().unwrap_or(|summary, out| summary.write_text(out));
+    print_table(|out| write(summary, out))
 }
 
 /// Has `write` print on standard output, with colours where they are wanted.
@@ -103,15 +110,21 @@ pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    let is_packed = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
-    let write = |out: &mut dyn Write| {
-        if !is_packed {
-            return write(out);
-        }
+    if !path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz")) {
+        return write_as_it_is(path, write);
+    }
+    write_as_it_is(path, |out| {
         let mut packed = io::BufWriter::new(GzEncoder::new(out, Compression::default()));
         write(&mut packed)?;
         packed.into_inner()?.finish().map(drop)
-    };
+    })
+}
+
+/// Writes a file as [`write_whole`] does, whatever its name ends in: of a format that packs by itself.
+pub(crate) fn write_as_it_is(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
     let is_file = fs::metadata(path).map_or(true, |there| there.is_file());
     let written = if is_file {
         whole_file::replace(path, Readers::Usual, write).map(drop)

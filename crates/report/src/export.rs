@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 use measurement::RecordSet;
 
+use crate::summary::Summary;
 use crate::width::Width;
 
 mod csv;
@@ -21,6 +22,7 @@ mod json;
 mod json_compact;
 mod json_stream;
 mod latency;
+mod markdown;
 pub mod mqtt;
 mod open_metrics;
 mod prometheus;
@@ -37,6 +39,7 @@ pub use json::Json;
 pub use json_compact::JsonCompact;
 pub use json_stream::{JsonStream, write_event};
 pub use latency::Latency;
+pub use markdown::Markdown;
 pub use open_metrics::OpenMetrics;
 pub use prometheus::{Prometheus, from_open_metrics};
 pub use table::Table;
@@ -65,7 +68,19 @@ pub trait Export: Sync {
     /// # Errors
     /// An error of writing to `out`.
     fn write(&self, records: &RecordSet, width: Width, out: &mut dyn Write) -> io::Result<()>;
+
+    /// What writes a result that is no set of tests, such as a ladder. `None`: the format shows single tests
+    /// only.
+    fn summary_writer(&self) -> Option<SummaryWriter> {
+        match self.audience() {
+            Audience::People => Some(|summary, out| summary.write_text(out)),
+            Audience::Programs => None,
+        }
+    }
 }
+
+/// Writes a result that is no set of tests.
+pub type SummaryWriter = fn(&Summary<'_>, &mut dyn Write) -> io::Result<()>;
 
 /// Kind of reader for which an output format is made: people or programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +104,7 @@ pub fn is_json(format: &dyn Export) -> bool {
 }
 
 /// All output formats for records, in the order in which `--help` lists them.
-pub const ALL: [&dyn Export; 14] = [
+pub const ALL: [&dyn Export; 15] = [
     &Table,
     &Details,
     &Diagnosis,
@@ -99,6 +114,7 @@ pub const ALL: [&dyn Export; 14] = [
     &JsonStream,
     &Csv,
     &CsvIntervals,
+    &Markdown,
     &OpenMetrics,
     &Prometheus,
     &Influx,

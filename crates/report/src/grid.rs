@@ -15,6 +15,8 @@ use crate::width::Width;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grid {
     columns: Vec<Column>,
+    /// How many columns, from the first, say which row it is.
+    identity: usize,
     rows: Vec<Vec<Value>>,
 }
 
@@ -50,12 +52,21 @@ pub enum Value {
     Share(f64),
     /// A time in seconds.
     Seconds(f64),
+    /// A number of another unit, or without one.
+    Number(f64),
 }
 
 impl Grid {
     /// A table of these columns, without rows.
     pub const fn new(columns: Vec<Column>) -> Self {
-        Self { columns, rows: Vec::new() }
+        Self { columns, identity: 0, rows: Vec::new() }
+    }
+
+    /// The table, of which so many columns, from the first, say which row it is: labels in metrics.
+    #[must_use]
+    pub const fn identified_by(mut self, columns: usize) -> Self {
+        self.identity = columns;
+        self
     }
 
     /// Adds a row with a value for each column, in their order.
@@ -127,6 +138,57 @@ impl Grid {
     }
 }
 
+/// The same rows for other programs.
+impl Grid {
+    /// Writes the rows as a table of Markdown, as GitHub shows it. A column without any value is left out.
+    ///
+    /// # Errors
+    /// An error of writing to `out`.
+    pub fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+        let is_used = |at: &usize| self.rows.iter().any(|row| row[*at] != Value::Missing);
+        let used: Vec<_> = (0..self.columns.len()).filter(is_used).collect();
+        let mut line = |cells: Vec<String>| writeln!(out, "| {} |", cells.join(" | "));
+        line(used.iter().map(|at| self.columns[*at].title.to_owned()).collect())?;
+        let is_text = |at: usize| self.rows.iter().any(|row| matches!(row[at], Value::Text(_)));
+        line(used.iter().map(|at| if is_text(*at) { "---" } else { "--:" }.to_owned()).collect())?;
+        for row in &self.rows {
+            let cell = |at: &usize| row[*at].shown(self.unit(*at)).replace('|', "\\|");
+            line(used.iter().map(|at| cell(at).replace('\n', " ")).collect())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the numbers of the rows as gauges of OpenMetrics 1.0, whose names begin with
+    /// `linerate_NAME_`; the columns that identify a row are their labels.
+    ///
+    /// # Errors
+    /// An error of writing to `out`.
+    pub fn write_open_metrics(&self, name: &str, out: &mut dyn Write) -> io::Result<()> {
+        for (at, column) in self.columns.iter().enumerate().skip(self.identity) {
+            let known = self.rows.iter().filter_map(|row| Some((row, row[at].number()?)));
+            let samples: Vec<_> = known.collect();
+            if samples.is_empty() {
+                continue;
+            }
+            let family = format!("linerate_{name}_{}", column.key);
+            writeln!(out, "# TYPE {family} gauge\n# HELP {family} {}.", column.title)?;
+            for (row, number) in samples {
+                writeln!(out, "{family}{{{}}} {number}", self.labels(row).join(","))?;
+            }
+        }
+        writeln!(out, "# EOF")
+    }
+
+    /// `layer="TCP, one stream"`, for each column that identifies a row.
+    fn labels(&self, row: &[Value]) -> Vec<String> {
+        let known = self.columns.iter().zip(row).take(self.identity);
+        let known = known.filter_map(|(column, value)| Some((column.key, value.plain()?)));
+        let escaped =
+            |text: String| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        known.map(|(key, text)| format!("{key}=\"{}\"", escaped(text))).collect()
+    }
+}
+
 impl Value {
     /// A value that may not be known.
     pub fn known<T>(value: Option<T>, kind: impl FnOnce(T) -> Self) -> Self {
@@ -145,6 +207,7 @@ impl Value {
             Self::PerSecond(events) => events.to_string(),
             Self::Share(share) => percent(*share),
             Self::Seconds(seconds) => time(*seconds),
+            Self::Number(number) => format!("{number:.3}"),
         }
     }
 
@@ -156,7 +219,23 @@ impl Value {
             Self::Bytes(size) | Self::Size(size) => size.bytes().into(),
             Self::Rate(rate) => rate.bits_per_second().into(),
             Self::PerSecond(events) => events.get().into(),
-            Self::Share(number) | Self::Seconds(number) => (*number).into(),
+            Self::Share(number) | Self::Seconds(number) | Self::Number(number) => (*number).into(),
+        })
+    }
+
+    /// The number of a quantity. None: it is a text, or missing.
+    fn number(&self) -> Option<serde_json::Number> {
+        match self.to_json()? {
+            Json::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The text, or the number in the base unit. None: it is missing.
+    fn plain(&self) -> Option<String> {
+        Some(match self.to_json()? {
+            Json::String(text) => text,
+            number => number.to_string(),
         })
     }
 
@@ -283,6 +362,32 @@ mod tests {
             String::from_utf8(csv).expect("text"),
             "path,rate_bits_per_second,lost_ratio,x\n\"a \"\"b\"\", c\",941400000,0.0015,\nd,,0.0,\n"
         );
+    }
+
+    #[test]
+    fn a_table_of_markdown_escapes_its_bars() {
+        let mut rows = grid();
+        let name = Value::Text("a|b".into());
+        rows.push(vec![name, Value::Missing, Value::Missing, Value::Missing]);
+        let mut text = Vec::new();
+        rows.write_markdown(&mut text).expect("a vector takes all");
+        let expected = "| path | rate | lost |\n| --- | --: | --: |\n\
+                        | a \"b\", c | 941.4 Mbit/s | 0.15 % |\n| d |  | 0 % |\n| a\\|b |  |  |\n";
+        assert_eq!(String::from_utf8(text).expect("text"), expected);
+    }
+
+    #[test]
+    fn what_identifies_a_row_is_its_labels() {
+        let mut text = Vec::new();
+        grid().identified_by(1).write_open_metrics("x", &mut text).expect("a vector takes all");
+        let expected = "# TYPE linerate_x_rate_bits_per_second gauge\n\
+                        # HELP linerate_x_rate_bits_per_second rate.\n\
+                        linerate_x_rate_bits_per_second{path=\"a \\\"b\\\", c\"} 941400000\n\
+                        # TYPE linerate_x_lost_ratio gauge\n\
+                        # HELP linerate_x_lost_ratio lost.\n\
+                        linerate_x_lost_ratio{path=\"a \\\"b\\\", c\"} 0.0015\n\
+                        linerate_x_lost_ratio{path=\"d\"} 0.0\n# EOF\n";
+        assert_eq!(String::from_utf8(text).expect("text"), expected);
     }
 
     #[test]

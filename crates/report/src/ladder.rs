@@ -12,6 +12,7 @@ use crate::grid::{Column, Grid, Value, percent};
 use crate::heading;
 use crate::judgement;
 use crate::screen::{labelled, sentence};
+use crate::summary::Rows;
 use crate::width::Width;
 
 /// Writes `record` as text of at most `width` columns where words allow it.
@@ -29,9 +30,17 @@ pub fn write(record: &LadderRecord, width: usize, out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-/// A row for each rung, for CSV.
-pub fn grid(record: &LadderRecord) -> Grid {
-    let mut grid = Grid::new(COLUMNS.to_vec());
+impl Rows for LadderRecord {
+    const NAME: &'static str = "ladder";
+
+    fn grid(&self) -> Grid {
+        grid(self)
+    }
+}
+
+/// A row for each rung.
+fn grid(record: &LadderRecord) -> Grid {
+    let mut grid = Grid::new(COLUMNS.to_vec()).identified_by(1);
     for rung in &record.rungs {
         let stamp = judged(rung).map(|judgement| judgement.stamp.to_string());
         grid.push(vec![

@@ -43,6 +43,7 @@ mod runs;
 pub mod screen;
 pub mod search;
 pub mod status;
+pub mod summary;
 pub mod sweep;
 pub mod tables;
 pub mod terminal;

@@ -12,6 +12,7 @@ use measurement::{MeshCulprit, MeshRecord};
 use crate::columns::{Cell, Columns, Emphasis, paint};
 use crate::grid::{Column, Grid, Value, percent};
 use crate::screen::{labelled, sentence};
+use crate::summary::Rows;
 use crate::width::Width;
 
 pub use page::write_page;
@@ -46,9 +47,17 @@ pub fn write(record: &MeshRecord, width: usize, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
-/// A row for each direction of a pair, for CSV.
-pub fn grid(record: &MeshRecord) -> Grid {
-    let mut grid = Grid::new(COLUMNS.to_vec());
+impl Rows for MeshRecord {
+    const NAME: &'static str = "mesh";
+
+    fn grid(&self) -> Grid {
+        grid(self)
+    }
+}
+
+/// A row for each direction of a pair.
+fn grid(record: &MeshRecord) -> Grid {
+    let mut grid = Grid::new(COLUMNS.to_vec()).identified_by(2);
     for rate in &record.rates {
         grid.push(vec![
             Value::Text(rate.from.clone()),

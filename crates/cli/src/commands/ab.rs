@@ -14,22 +14,21 @@ use host::tuning::Tuning;
 use linux::entropy;
 use linux::event::StopSignals;
 use measurement::units::show_time;
-use measurement::{
-    AbFinding, AbRecord, AbRule, AbSide, Heading, IntoMap, RecordSet, TestPlan, json,
-};
+use measurement::{AbFinding, AbRecord, AbRule, AbSide, Heading, IntoMap, TestPlan};
 use report::ab;
+use report::export::Export;
 
 use self::sides::{Side, sides};
 use super::tune::{HostTuner, Watch, Watchdog};
 use crate::commands::test::request;
+use crate::conclusion::Conclusion;
 use crate::exit;
 use crate::flags::AbFlags;
-use crate::flags::format::Form;
 use crate::progress::{Detail, Progress};
-use crate::{form, history, output, terminal};
+use crate::{output, terminal};
 
 pub(crate) fn run(flags: &AbFlags) -> anyhow::Result<ExitCode> {
-    let form = flags.test.output.format.form()?;
+    let format = flags.test.output.format.of_rows()?;
     let [a, b] = sides(flags)?;
     let plans = [a.row.plan.clone(), b.row.plan.clone()];
     let output = &flags.test.output;
@@ -47,7 +46,7 @@ pub(crate) fn run(flags: &AbFlags) -> anyhow::Result<ExitCode> {
     let sides = [a, b];
     let (results, failed) = results(flags, &sides, &mut search, &interrupts)?;
     let test = AbTest { sides: sides.map(|side| side.shown), rule, seed, failed };
-    finish(flags, form, &requirements, &test.record(flags, &search, results))
+    finish(flags, format, &requirements, &test.record(flags, &search, results))
 }
 
 /// Runs the tests; why changes could not be undone at the end, if they could not.
@@ -156,30 +155,21 @@ impl AbTest {
 /// Prints the record, and returns the exit code.
 fn finish(
     flags: &AbFlags,
-    form: Form,
+    format: &'static dyn Export,
     requirements: &Requirements,
     record: &AbRecord,
 ) -> anyhow::Result<ExitCode> {
     let output = &flags.test.output;
-    if let Some(keeping) = output.store.keeping("ab") {
-        history::keep(&keeping, &RecordSet::new(record.records.clone()));
-    }
-    if record.pairs > 0 || form != Form::Text {
-        form::print_as(form, record, |out| ab::write(record, terminal::width(), out))?;
-    }
-    if let Some(file) = output.output.as_deref().filter(|_| !record.records.is_empty()) {
-        output::write_whole(file, |out| json::write_indented(record, out))?;
-    }
-    let missed: Vec<_> =
-        record.records.iter().flat_map(|record| requirements.missed(record)).collect();
-    exit::say_missed(&missed);
-    Ok(match &record.error {
-        Some(error) => exit::complain(error),
-        None if !missed.is_empty() => ExitCode::from(exit::MISSED),
-        None if record.finding == AbFinding::TooFew => {
-            exit::complain(&exit::failed("too few runs are valid: see linerate explain last -v"));
-            ExitCode::from(exit::INVALID)
-        }
-        None => ExitCode::SUCCESS,
-    })
+    let records = record.records.iter();
+    let conclusion = Conclusion {
+        keeping: output.store.keeping("ab"),
+        tests: &record.records,
+        is_empty: record.pairs == 0,
+        missed: records.flat_map(|record| requirements.missed(record)).collect(),
+        error: record.error.as_ref(),
+        doubt: (record.finding == AbFinding::TooFew)
+            .then_some("too few runs are valid: see linerate explain last -v"),
+        ..Conclusion::new(format, output.output.as_deref())
+    };
+    conclusion.print(record, |out| ab::write(record, terminal::width(), out))
 }

@@ -9,16 +9,17 @@ use ::copy::{Copier, Routine};
 use anyhow::Context;
 use host::Tree;
 use host::copies::{CoreKind, Extent};
+use measurement::TestRecord;
 use measurement::copies::{ChosenBy, CopyRecord, CopySchema, CoreCopies, RoutineChoice};
-use measurement::{TestRecord, json};
 
+use crate::conclusion::Conclusion;
 use crate::flags::CopyFlags;
-use crate::{charset, form, output, recorded, terminal};
+use crate::{charset, output, recorded, terminal};
 
 use kept::Kept;
 
 pub(crate) fn run(flags: &CopyFlags) -> anyhow::Result<ExitCode> {
-    let form = flags.format.form()?;
+    let format = flags.format.of_rows()?;
     if let Some(file) = &flags.output {
         output::check_writable(file)?;
     }
@@ -27,13 +28,9 @@ pub(crate) fn run(flags: &CopyFlags) -> anyhow::Result<ExitCode> {
         None => Vec::new(),
     };
     let record = measure(flags, &tests)?;
-    form::print_as(form, &record, |out| {
+    Conclusion::new(format, flags.output.as_deref()).print(&record, |out| {
         report::copies::write(&record, terminal::width(), charset::glyphs(), out)
-    })?;
-    if let Some(file) = &flags.output {
-        output::write_whole(file, |out| json::write_indented(&record, out))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn measure(flags: &CopyFlags, tests: &[TestRecord]) -> anyhow::Result<CopyRecord> {

@@ -19,7 +19,7 @@ use linux::process::kill_group;
 use measurement::dut::{DutRecord, DutRow, DutSchema, FrameDirection};
 use measurement::packets::PacketsOrigin;
 use measurement::plan::PlanDraft;
-use measurement::{BitRate, Direction, Order, SearchGoal, Stamp, Transport, json};
+use measurement::{BitRate, Direction, Order, SearchGoal, Stamp, Transport};
 use packets::{
     Addressing, FrameSizes, LiveCounts, Port, ReceiveWith, SeenSource, Setup, seen_source,
 };
@@ -28,13 +28,14 @@ use session::Family;
 use session::client::{ClientOptions, Request};
 
 use super::packets::{BENCHMARK, cpus, layout, owned, send_with};
+use crate::conclusion::Conclusion;
 use crate::exit::UsageError;
 use crate::flags::{Directions, DutFlags, Engine};
 use crate::moving_line::MovingLine;
-use crate::{exit, form, output, terminal};
+use crate::{exit, output, terminal};
 
 pub(crate) fn run(flags: &DutFlags) -> anyhow::Result<ExitCode> {
-    let form = flags.format.form()?;
+    let format = flags.format.of_rows()?;
     if let Some(file) = &flags.output {
         output::check_writable(file)?;
     }
@@ -58,20 +59,22 @@ pub(crate) fn run(flags: &DutFlags) -> anyhow::Result<ExitCode> {
         interrupted: false,
     };
     let done = measure_all(flags, (&ports, &tasks), &plan, &interrupts, &mut record);
-    if !record.rows.is_empty() {
-        form::print_as(form, &record, |out| {
-            report::dut::write(&record, flags.verbose, terminal::width(), out)
-        })?;
-        if let Some(file) = &flags.output {
-            output::write_whole(file, |out| json::write_indented(&record, out))?;
-        }
+    let conclusion = Conclusion {
+        is_empty: record.rows.is_empty(),
+        code: ExitCode::from(match record.stamp() {
+            _ if record.interrupted => exit::INTERRUPTED,
+            Stamp::Invalid => exit::INVALID,
+            _ => 0,
+        }),
+        ..Conclusion::new(format, flags.output.as_deref())
+    };
+    if record.rows.is_empty() {
+        done?;
+        return Ok(conclusion.code);
     }
-    done?;
-    Ok(match record.stamp() {
-        _ if record.interrupted => ExitCode::from(exit::INTERRUPTED),
-        Stamp::Invalid => ExitCode::from(exit::INVALID),
-        _ => ExitCode::SUCCESS,
-    })
+    let printed = conclusion
+        .print(&record, |out| report::dut::write(&record, flags.verbose, terminal::width(), out));
+    done.and(printed)
 }
 
 /// Checks flags that depend on each other, and that the device to observe answers.

@@ -48,8 +48,10 @@ pub(crate) fn export(flags: &ExportFlags) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let format = flags.format();
+    let write = |out: &mut dyn Write| format.write(&all, Width::UNKNOWN, out);
     match file {
-        Some(file) => output::write_whole(file, |out| format.write(&all, Width::UNKNOWN, out))?,
+        Some(file) if format.is_text() => output::write_whole(file, write)?,
+        Some(file) => output::write_as_it_is(file, write)?,
         None => output::print(&all, format)?,
     }
     Ok(ExitCode::SUCCESS)

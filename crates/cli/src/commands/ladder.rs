@@ -12,20 +12,19 @@ use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::packets::PacketsRecord;
 use measurement::{
-    Direction, Heading, IntoMap, LadderRecord, Layer, RecordSet, StreamOptions, TestPlan,
-    TestRecord, json,
+    Direction, Heading, IntoMap, LadderRecord, Layer, StreamOptions, TestPlan, TestRecord,
 };
-use report::export::Csv;
+use report::export::Export;
 use report::ladder;
 
+use crate::conclusion::Conclusion;
 use crate::exit::UsageError;
 use crate::flags::LadderFlags;
-use crate::flags::format::{Form, FormOr};
 use crate::progress::{Detail, Progress};
-use crate::{exit, form, history, output, terminal};
+use crate::{exit, output, terminal};
 
 pub(crate) fn run(flags: &LadderFlags) -> anyhow::Result<ExitCode> {
-    let form = flags.output.format.form_or(&Csv, "a ladder: choose table, json or csv")?;
+    let format = flags.output.format.of_rows()?;
     let rows = rows(flags)?;
     if let Some(file) = &flags.output.output {
         output::check_writable(file)?;
@@ -41,7 +40,7 @@ pub(crate) fn run(flags: &LadderFlags) -> anyhow::Result<ExitCode> {
     let results = runner.search(&mut Repeat::once(rows));
     drop(progress);
     let frames = frames::measure(flags, &results, &interrupts);
-    finish(flags, form, &first, &results, frames)
+    finish(flags, format, &first, &results, frames)
 }
 
 fn rows(flags: &LadderFlags) -> Result<Vec<PlannedRow>, UsageError> {
@@ -58,25 +57,22 @@ fn rows(flags: &LadderFlags) -> Result<Vec<PlannedRow>, UsageError> {
 /// Prints the record, and returns the exit code.
 fn finish(
     flags: &LadderFlags,
-    form: FormOr,
+    format: &'static dyn Export,
     plan: &TestPlan,
     results: &Results,
     frames: Result<PacketsRecord, String>,
 ) -> anyhow::Result<ExitCode> {
     let record = record(flags, plan, results, frames);
-    if let Some(keeping) = flags.store.keeping("ladder") {
-        history::keep(&keeping, &RecordSet::new(results.records.records.clone()));
-    }
-    if !record.rungs.is_empty() || matches!(form, FormOr::Form(Form::Json | Form::Compact)) {
-        print(&record, form)?;
-    }
-    if let Some(file) = flags.output.output.as_deref().filter(|_| !record.rungs.is_empty()) {
-        output::write_whole(file, |out| json::write_indented(&record, out))?;
-    }
-    Ok(match &record.error {
-        Some(error) => exit::complain(error),
-        None => exit::of_records(&results.records.records, &[]),
-    })
+    let tests = &results.records.records;
+    let conclusion = Conclusion {
+        keeping: flags.store.keeping("ladder"),
+        tests,
+        is_empty: record.rungs.is_empty(),
+        error: record.error.as_ref(),
+        code: exit::of_records(tests, &[]),
+        ..Conclusion::new(format, flags.output.output.as_deref())
+    };
+    conclusion.print(&record, |out| ladder::write(&record, terminal::width(), out))
 }
 
 fn record(
@@ -103,15 +99,6 @@ fn record(
             .into_iter()
             .collect(),
         error: exit::of_results(results, done, "layer"),
-    }
-}
-
-fn print(record: &LadderRecord, form: FormOr) -> anyhow::Result<()> {
-    match form {
-        FormOr::Other => output::print_table(|out| ladder::grid(record).write_csv(out)),
-        FormOr::Form(form) => {
-            form::print_as(form, record, |out| ladder::write(record, terminal::width(), out))
-        }
     }
 }
 

@@ -20,15 +20,15 @@ use linux::event::StopSignals;
 use measurement::record::RunError;
 use measurement::units::counted;
 use measurement::{BitRate, IntoMap, MeshPair, MeshRecord};
-use report::export::Csv;
+use report::export::Export;
 use report::mesh;
 use session::SessionError;
 
+use crate::conclusion::Conclusion;
 use crate::exit::UsageError;
 use crate::flags::MeshFlags;
-use crate::flags::format::FormOr;
 use crate::moving_line::MovingLine;
-use crate::{exit, form, output, terminal};
+use crate::{exit, output, terminal};
 
 use store::Store;
 
@@ -52,7 +52,7 @@ fn coordinate(
     hosts: &[MeshHost],
     channels: impl FnOnce(&StopSignals) -> Vec<std::io::Result<Channel>>,
 ) -> anyhow::Result<ExitCode> {
-    let form = flags.output.format.form_or(&Csv, "a mesh: choose table, json or csv")?;
+    let format = flags.output.format.of_rows()?;
     refuse_same_file(flags)?;
     let topology = flags.topology.as_deref().map(|file| topology(file, hosts)).transpose()?;
     let store = flags.output.output.as_deref();
@@ -67,7 +67,7 @@ fn coordinate(
     let coordinator = Coordinator::new(hosts, design, tested, agents);
     let ended = coordinator.run(Some(&interrupts), &mut progress).map_err(|why| anyhow!(why))?;
     drop(progress);
-    finish(flags, form, hosts, topology.as_ref(), &ended)
+    finish(flags, format, hosts, topology.as_ref(), &ended)
 }
 
 /// The page replaces its file: that is none of the others, and its directory is there.
@@ -180,7 +180,7 @@ impl Observer for Progress {
 /// Prints the record, and returns the exit code.
 fn finish(
     flags: &MeshFlags,
-    form: FormOr,
+    format: &'static dyn Export,
     hosts: &[MeshHost],
     topology: Option<&Topology>,
     ended: &Ended,
@@ -188,19 +188,15 @@ fn finish(
     let error = ended.was_interrupted.then(|| interrupted(ended));
     let tags = flags.output.tag.iter().cloned().into_map();
     let record = campaign::mesh::record(hosts, topology, ended, tags, error);
-    match form {
-        FormOr::Other => output::print_table(|out| mesh::grid(&record).write_csv(out))?,
-        FormOr::Form(form) => {
-            form::print_as(form, &record, |out| mesh::write(&record, terminal::width(), out))?;
-        }
-    }
     if let Some(file) = &flags.output.html {
         output::write_whole(file, |out| mesh::write_page(&record, out))?;
     }
-    if let Some(error) = &record.error {
-        return Ok(exit::complain(error));
-    }
-    Ok(flags.expect.map_or(ExitCode::SUCCESS, |least| expected(&record, ended, least)))
+    let conclusion = Conclusion {
+        missed: flags.expect.map_or_else(Vec::new, |least| missed(&record, ended, least)),
+        error: record.error.as_ref(),
+        ..Conclusion::new(format, None)
+    };
+    conclusion.print(&record, |out| mesh::write(&record, terminal::width(), out))
 }
 
 fn interrupted(ended: &Ended) -> RunError {
@@ -208,9 +204,9 @@ fn interrupted(ended: &Ended) -> RunError {
     RunError { message, ..exit::of_session(&SessionError::Interrupted) }
 }
 
-/// Says which hosts and pairs have less than is expected: a host that is lost and a pair without a
-/// result have nothing.
-fn expected(record: &MeshRecord, ended: &Ended, least: BitRate) -> ExitCode {
+/// The hosts and pairs that have less than is expected: a host that is lost and a pair without a result
+/// have nothing.
+fn missed(record: &MeshRecord, ended: &Ended, least: BitRate) -> Vec<String> {
     let mesh = &ended.mesh;
     let name = |host: u32| record.hosts[host as usize].as_str();
     let lost = mesh.lost().map(|host| format!("{} is lost, {least} are expected", name(host)));
@@ -225,11 +221,7 @@ fn expected(record: &MeshRecord, ended: &Ended, least: BitRate) -> ExitCode {
     let mut said = shortened(lost, |more| format!("{more} more hosts are lost"));
     said.extend(shortened(without, |more| format!("{more} more pairs have no result")));
     said.extend(shortened(slow, |more| format!("{more} more directions are below {least}")));
-    if said.is_empty() {
-        return ExitCode::SUCCESS;
-    }
-    exit::say_missed(&said);
-    ExitCode::from(exit::MISSED)
+    said
 }
 
 /// The first sentences, and how many more there are.

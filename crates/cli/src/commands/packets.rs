@@ -11,19 +11,19 @@ use anyhow::Context;
 use linux::event::StopSignals;
 use linux::netlink::RouteSocket;
 use linux::xdp::FrameTag;
-use measurement::json;
 use packets::{
     Addressing, FrameLayout, FrameSizes, LiveCounts, MacAddress, Port, ReceiveWith, SendWith,
     Setup, TrialPlan, resolve,
 };
 
+use crate::conclusion::Conclusion;
 use crate::exit::UsageError;
 use crate::flags::{Engine, FramesFlags, LinkFlags};
 use crate::moving_line::MovingLine;
-use crate::{exit, form, output, terminal};
+use crate::{exit, output, terminal};
 
 pub(crate) fn run(flags: &FramesFlags) -> anyhow::Result<ExitCode> {
-    let form = flags.format.form()?;
+    let format = flags.format.of_rows()?;
     if flags.link.engine == Engine::XdpLive && flags.pps.is_some() {
         let text = "xdp-live sends as fast as it can: leave --pps out, or choose another --engine";
         return Err(UsageError(text.to_owned()).into());
@@ -40,11 +40,11 @@ pub(crate) fn run(flags: &FramesFlags) -> anyhow::Result<ExitCode> {
     let record = watched(flags.quiet, &interrupts, &stop, |live| {
         packets::record(&setup, &layout, &plan, live, &stop)
     })?;
-    form::print_as(form, &record, |out| report::packets::write(&record, terminal::width(), out))?;
-    if let Some(file) = &flags.output {
-        output::write_whole(file, |out| json::write_indented(&record, out))?;
-    }
-    Ok(if record.interrupted { ExitCode::from(exit::INTERRUPTED) } else { ExitCode::SUCCESS })
+    let conclusion = Conclusion {
+        code: ExitCode::from(if record.interrupted { exit::INTERRUPTED } else { 0 }),
+        ..Conclusion::new(format, flags.output.as_deref())
+    };
+    conclusion.print(&record, |out| report::packets::write(&record, terminal::width(), out))
 }
 
 fn setup(flags: &FramesFlags) -> anyhow::Result<Setup> {

@@ -11,20 +11,21 @@ use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::record::RunError;
 use measurement::{
-    BitRate, ByteSize, Direction, IntoMap, RecordSet, SearchEvent, SearchGoal, SearchRecord,
-    StreamOptions, TestPlan, Transport, json,
+    BitRate, ByteSize, Direction, IntoMap, SearchEvent, SearchGoal, StreamOptions, TestPlan,
+    Transport,
 };
-use report::export::JsonStream;
+use report::export::{Export, JsonStream};
 use report::search::Curve;
 
+use crate::conclusion::Conclusion;
 use crate::exit::UsageError;
 use crate::flags::SearchFlags;
-use crate::flags::format::{Form, FormOr};
+use crate::flags::format::Form;
 use crate::moving_line::MovingLine;
-use crate::{exit, form, history, output, terminal};
+use crate::{exit, form, output, terminal};
 
 pub(crate) fn run(flags: &SearchFlags) -> anyhow::Result<ExitCode> {
-    let format = flags.output.format.form_or(&JsonStream, "a search: choose table or json")?;
+    let format = flags.output.format.of_rows()?;
     let plan = plan(flags)?;
     let goals = goals(flags);
     if let Some(file) = &flags.output.output {
@@ -90,25 +91,27 @@ fn limits(flags: &SearchFlags) -> SearchLimits {
 struct Shown {
     search: Throughput,
     line: MovingLine,
-    form: FormOr,
+    /// Whether each trial is a line of JSON.
+    is_stream: bool,
     is_verbose: bool,
     budget: Duration,
     printed: usize,
 }
 
 impl Shown {
-    fn new(search: Throughput, form: FormOr, flags: &SearchFlags) -> Self {
+    fn new(search: Throughput, format: &dyn Export, flags: &SearchFlags) -> Self {
         let line = MovingLine::new(flags.output.quiet);
         line.show("  search: connecting".to_owned());
         let (is_verbose, budget) = (flags.verbose, flags.goals.budget);
-        Self { search, line, form, is_verbose, budget, printed: 0 }
+        let is_stream = format.name() == JsonStream.name();
+        Self { search, line, is_stream, is_verbose, budget, printed: 0 }
     }
 
     /// The trials that have ended since the last look.
     fn print_trials(&mut self) {
         let trials = self.search.trials();
         for (number, trial) in trials.iter().enumerate().skip(self.printed) {
-            if self.form == FormOr::Other {
+            if self.is_stream {
                 let number = u32::try_from(number).unwrap_or(u32::MAX);
                 print_line(&SearchEvent::Trial { number, trial: *trial });
             } else if self.is_verbose {
@@ -147,7 +150,7 @@ impl Search for Shown {
 /// Prints the record, and returns the exit code.
 fn finish(
     flags: &SearchFlags,
-    form: FormOr,
+    format: &'static dyn Export,
     search: &Throughput,
     results: &Results,
 ) -> anyhow::Result<ExitCode> {
@@ -155,23 +158,18 @@ fn finish(
     if let Some(error) = error(search, results) {
         record.end_early(error);
     }
-    let kept = record.evidence.as_deref().zip(flags.store.keeping("search"));
-    if let Some((evidence, keeping)) = kept {
-        history::keep(&keeping, &RecordSet::new(vec![evidence.clone()]));
-    }
-    if form != FormOr::Form(Form::Text) || !record.trials.is_empty() {
-        print(&record, form, flags.verbose)?;
-    }
-    if let Some(file) = flags.output.output.as_deref().filter(|_| !record.trials.is_empty()) {
-        output::write_whole(file, |out| json::write_indented(&record, out))?;
-    }
-    Ok(match &record.error {
-        Some(error) => exit::complain(error),
-        None if record.goals.iter().all(|goal| goal.lower.is_none()) => {
-            ExitCode::from(exit::INVALID)
-        }
-        None => ExitCode::SUCCESS,
-    })
+    let tests: Vec<_> = record.evidence.as_deref().cloned().into_iter().collect();
+    let has_bound = record.goals.iter().any(|goal| goal.lower.is_some());
+    let conclusion = Conclusion {
+        keeping: flags.store.keeping("search"),
+        tests: &tests,
+        is_empty: record.trials.is_empty(),
+        error: record.error.as_ref(),
+        code: ExitCode::from(if has_bound { 0 } else { exit::INVALID }),
+        ..Conclusion::new(format, flags.output.output.as_deref())
+    };
+    let curve = if flags.verbose { Curve::Trials } else { Curve::Short };
+    conclusion.print(&record, |out| report::search::write(&record, curve, terminal::width(), out))
 }
 
 /// Why the search ended early; none: it did not.
@@ -179,16 +177,6 @@ fn error(search: &Throughput, results: &Results) -> Option<RunError> {
     let told = || exit::failed("the server does not report what arrived: run linerate there");
     let error = exit::of_results(results, search.trials().len(), "trial");
     error.or_else(|| search.is_broken().then(told))
-}
-
-fn print(record: &SearchRecord, form: FormOr, is_verbose: bool) -> anyhow::Result<()> {
-    let FormOr::Form(form) = form else {
-        print_line(&SearchEvent::End { search: std::borrow::Cow::Borrowed(record) });
-        return Ok(());
-    };
-    let curve = if is_verbose { Curve::Trials } else { Curve::Short };
-    let text = |out: &mut dyn Write| report::search::write(record, curve, terminal::width(), out);
-    form::print_as(form, record, text)
 }
 
 fn print_line(event: &SearchEvent<'_>) {

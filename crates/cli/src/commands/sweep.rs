@@ -12,7 +12,7 @@ use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::units::show_time;
 use measurement::{BitRate, Order, RecordSet, TestPlan, TestRecord};
-use report::export::{Audience, Csv, Export, JsonStream, Table};
+use report::export::{Audience, Csv, Export, JsonStream, Markdown, Table};
 use report::sweep::{self, NoKnee};
 
 use crate::commands::test::request;
@@ -216,6 +216,9 @@ fn print(
     }
     if format.name() == Csv.name() {
         return output::print_table(|out| drawn.grid(Audience::Programs).write_csv(out));
+    }
+    if format.name() == Markdown.name() {
+        return output::print_table(|out| drawn.grid(Audience::People).write_markdown(out));
     }
     if format.name() == JsonStream.name() {
         let event = measurement::RunEvent::end(set, missed.to_vec(), not_run.to_vec());

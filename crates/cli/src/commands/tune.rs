@@ -23,21 +23,21 @@ use measurement::record::RunError;
 use measurement::tune::{Attempt, TriedChange};
 use measurement::units::counted;
 use measurement::{
-    AbFinding, AbRule, AttemptOutcome, Heading, IntoMap, Metric, RecordSet, TestRecord, Transport,
-    TuneRecord, json,
+    AbFinding, AbRule, AttemptOutcome, Heading, IntoMap, Metric, TestRecord, Transport, TuneRecord,
 };
+use report::export::Export;
 use report::tune;
 use session::SessionError;
 
 use self::consent::Consent;
 use self::joined::JoinedHost;
 use super::test::request;
+use crate::conclusion::Conclusion;
 use crate::exit::{self, UsageError};
 use crate::flags::TuneFlags;
-use crate::flags::format::Form;
 use crate::one_row::one_row;
 use crate::progress::Progress;
-use crate::{form, history, output, terminal};
+use crate::terminal;
 
 pub(in crate::commands) use host_tuner::HostTuner;
 pub(in crate::commands) use script::text as script_text;
@@ -46,7 +46,7 @@ pub(in crate::commands) use watchdog::Watchdog;
 pub(crate) use watchdog::run as watchdog;
 
 pub(crate) fn run(flags: &TuneFlags) -> anyhow::Result<ExitCode> {
-    let form = flags.test.output.format.form()?;
+    let format = flags.test.output.format.of_rows()?;
     let row = row(flags)?;
     let output = &flags.test.output;
     let requirements =
@@ -73,7 +73,7 @@ pub(crate) fn run(flags: &TuneFlags) -> anyhow::Result<ExitCode> {
     if let Some(by) = flags.persist.filter(|_| !flags.dry_run) {
         persist(flags, by, &mut record);
     }
-    finish(flags, form, &requirements, &record)
+    finish(flags, format, &requirements, &record)
 }
 
 /// The row before any change. A round-trip time that is to become better is probed.
@@ -216,37 +216,27 @@ fn explained(error: &SessionError, attempts: &[Attempt]) -> RunError {
 /// Prints the record, and returns the exit code.
 fn finish(
     flags: &TuneFlags,
-    form: Form,
+    format: &'static dyn Export,
     requirements: &Requirements,
     record: &TuneRecord,
 ) -> anyhow::Result<ExitCode> {
     let output = &flags.test.output;
-    if let Some(keeping) = output.store.keeping("tune") {
-        history::keep(&keeping, &RecordSet::new(record.records.clone()));
-    }
-    if !record.records.is_empty() || form != Form::Text {
-        form::print_as(form, record, |out| {
-            if flags.dry_run {
-                write_scripts(flags, record, out)
-            } else {
-                tune::write(record, terminal::width(), out)
-            }
-        })?;
-    }
-    if let Some(file) = output.output.as_deref().filter(|_| !record.records.is_empty()) {
-        output::write_whole(file, |out| json::write_indented(record, out))?;
-    }
     let last = last(record);
-    let missed: Vec<_> = last.iter().flat_map(|record| requirements.missed(record)).collect();
-    exit::say_missed(&missed);
-    Ok(match &record.error {
-        Some(error) => exit::complain(error),
-        None if !missed.is_empty() => ExitCode::from(exit::MISSED),
-        None if has_too_few(record) => {
-            exit::complain(&exit::failed("too few runs are valid: see linerate explain last"));
-            ExitCode::from(exit::INVALID)
+    let conclusion = Conclusion {
+        keeping: output.store.keeping("tune"),
+        tests: &record.records,
+        is_empty: record.records.is_empty(),
+        missed: last.iter().flat_map(|record| requirements.missed(record)).collect(),
+        error: record.error.as_ref(),
+        doubt: has_too_few(record).then_some("too few runs are valid: see linerate explain last"),
+        ..Conclusion::new(format, output.output.as_deref())
+    };
+    conclusion.print(record, |out| {
+        if flags.dry_run {
+            write_scripts(flags, record, out)
+        } else {
+            tune::write(record, terminal::width(), out)
         }
-        None => ExitCode::SUCCESS,
     })
 }
 

@@ -4,7 +4,7 @@ use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser};
 use clap::error::Error;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use report::export::{self, Csv, Export, Json, JsonCompact, JsonStream, Table};
+use report::export::{self, Audience, Export, Json, JsonCompact, JsonStream, Table};
 
 use crate::exit::UsageError;
 
@@ -27,15 +27,6 @@ pub(crate) enum Form {
     Compact,
 }
 
-/// A [`Form`], or the one other format that can show something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FormOr {
-    /// One of the forms that everything has.
-    Form(Form),
-    /// The other format.
-    Other,
-}
-
 impl FormatFlags {
     /// The format that was chosen, or the usual one.
     pub(crate) fn or(&self, usual: &'static dyn Export) -> &'static dyn Export {
@@ -47,19 +38,19 @@ impl FormatFlags {
         self.name.as_deref().and_then(export::by_name)
     }
 
-    /// The form of something that is no record of a test, and that `other` can show too. `choice`
-    /// names it and its formats.
+    /// The format of a result that is no set of tests, such as a ladder.
     ///
     /// # Errors
-    /// Another format was chosen.
-    pub(crate) fn form_or(&self, other: &dyn Export, choice: &str) -> Result<FormOr, UsageError> {
-        match self.chosen().map_or(Table.name(), Export::name) {
-            name if name == Table.name() => Ok(FormOr::Form(Form::Text)),
-            name if name == Json.name() => Ok(FormOr::Form(Form::Json)),
-            name if name == JsonCompact.name() => Ok(FormOr::Form(Form::Compact)),
-            name if name == other.name() => Ok(FormOr::Other),
-            name => Err(UsageError(format!("--format {name} cannot show {choice}"))),
+    /// A format was chosen that shows single tests only.
+    pub(crate) fn of_rows(&self) -> Result<&'static dyn Export, UsageError> {
+        let format = self.or(&Table);
+        if format.summary_writer().is_some() {
+            return Ok(format);
         }
+        let name = format.name();
+        Err(UsageError(format!(
+            "--format {name} shows single tests only: choose table, csv, markdown, openmetrics or json"
+        )))
     }
 
     /// The form of something that is no record of a test, and that not every format can show.
@@ -135,18 +126,18 @@ fn names_of(is_listed: impl Fn(&dyn Export) -> bool) -> PossibleValuesParser {
 /// The command with those formats alone in its help that can show its result, where that is no
 /// record of a test.
 pub(super) fn narrow(command: Command) -> Command {
-    let programs: &[&str] = match command.get_name() {
-        "search" => &[Json.name(), JsonCompact.name(), JsonStream.name()],
-        "ab" | "copy" | "tune" => &[Json.name(), JsonCompact.name()],
-        "ladder" => &[Csv.name(), Json.name(), JsonCompact.name()],
-        _ => return command,
+    let is_of_rows = matches!(
+        command.get_name(),
+        "ab" | "copy" | "dut" | "ladder" | "mesh" | "packets" | "search" | "tune"
+    );
+    if !is_of_rows {
+        return command;
+    }
+    let is_listed = |format: &dyn Export| {
+        let is_usual = format.audience() == Audience::Programs || format.name() == Table.name();
+        is_usual && format.summary_writer().is_some()
     };
-    let streams = programs.contains(&JsonStream.name());
-    let is_listed =
-        |format: &dyn Export| format.name() == Table.name() || programs.contains(&format.name());
-    command
-        .mut_arg("format", |arg| arg.value_parser(names_of(is_listed)))
-        .mut_arg("json_stream", |arg| if streams { arg } else { arg.hide(true) })
+    command.mut_arg("format", |arg| arg.value_parser(names_of(is_listed)))
 }
 
 impl FromArgMatches for FormatFlags {

@@ -175,6 +175,6 @@ fn what_cannot_be_compared_is_told_in_a_sentence() {
     refused("--b=--help", "--b: help and version are no settings");
     refused("--b=-N --margin 0", "choose between 0.1% and 50%");
     refused("--b=-N --pairs 2", "choose between 4 and 1000");
-    refused("--b=-N --format csv", "choose table, json or json-compact");
+    refused("--b=-N --format flent", "shows single tests only");
     run(linerate("ab 127.0.0.1:1 -q --b=-N")).assert_complaint(1, &["refused"]);
 }

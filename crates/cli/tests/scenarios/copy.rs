@@ -36,6 +36,33 @@ fn programs_read_speeds_of_routines_and_of_the_kernel() {
 }
 
 #[test]
+fn every_format_has_the_same_rows() {
+    let directory = Directory::new("copy-formats");
+    let in_format = |name: &str| {
+        let finished = copy(&directory, &format!("--routine byte --format {name}"));
+        finished.assert_success();
+        finished.stdout
+    };
+    let csv = in_format("csv");
+    let rows = csv.lines().count() - 1;
+    assert!(csv.starts_with("cpu,copy,length_bytes,") && rows > 7, "{csv}");
+    assert_eq!(in_format("markdown").lines().count(), 2 + rows);
+    let metrics = in_format("openmetrics");
+    let samples =
+        metrics.lines().filter(|line| line.starts_with("linerate_copy_bytes_per_second{"));
+    assert_eq!(samples.count(), rows, "{metrics}");
+    assert!(metrics.ends_with("# EOF\n") && !in_format("prometheus").contains("# EOF"));
+    let lines = in_format("json-stream");
+    assert_eq!(lines.lines().filter(|line| line.contains(r#""event":"row""#)).count(), rows);
+    let last = lines.lines().last().expect("an end");
+    let last: serde_json::Value = serde_json::from_str(last).expect("an object");
+    assert_eq!(last["copy"]["schema"], "linerate/copy/1");
+    assert_eq!(in_format("json-compact").lines().count(), 1);
+    let refused = copy(&directory, "--format flent");
+    refused.assert_complaint(2, &["--format flent shows single tests only"]);
+}
+
+#[test]
 fn people_see_a_table_a_picture_and_the_choice() {
     let directory = Directory::new("copy-text");
     let finished = copy(&directory, "");

@@ -105,10 +105,8 @@ fn what_cannot_be_searched_is_told_in_a_sentence() {
     refused("127.0.0.1 --loss 60%", "choose 0, or a share up to 50%");
     refused("127.0.0.1 --width 0%", "choose between 0.1% and 50%");
     refused("127.0.0.1 -t 5s", "type --budget");
-    for format in ["openmetrics", "csv", "latency"] {
-        refused(&format!("127.0.0.1 --format {format}"), "choose table or json");
-    }
+    refused("127.0.0.1 --format hdr-log", "shows single tests only: choose table, csv,");
     let help = run(linerate("search --help")).stdout;
-    assert!(help.contains("- json-stream:") && !help.contains("- csv:"), "{help}");
+    assert!(help.contains("- csv:") && !help.contains("- hdr-log:"), "{help}");
     run(linerate("search 127.0.0.1:1")).assert_complaint(1, &["refused"]);
 }

@@ -301,7 +301,7 @@ fn what_cannot_be_tuned_is_told_in_a_sentence() {
     refused("--yes --no-evidence", "leave --no-evidence out");
     refused("--yes -u", "UDP needs a rate");
     refused("--yes --pairs 2", "choose between 4 and 1000");
-    refused("--yes --format csv", "json or json-compact");
+    refused("--yes --format hdr-log", "shows single tests only");
 }
 
 /// A receiver with room for a fraction of what the path holds.

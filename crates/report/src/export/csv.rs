@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use measurement::{DirectionOutcome, End, RecordSet, TestRecord};
 
-use super::{Export, Width};
+use super::{Export, SummaryWriter, Width};
 use crate::grid::{Column, Grid, Value};
 use crate::{measured, results};
 
@@ -32,6 +32,10 @@ impl Export for Csv {
             }
         }
         grid.write_csv(out)
+    }
+
+    fn summary_writer(&self) -> Option<SummaryWriter> {
+        Some(|summary, out| summary.grid().write_csv(out))
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use measurement::{RecordSet, json};
 
-use super::{Export, Width};
+use super::{Export, SummaryWriter, Width};
 
 /// Output format `json`: one indented JSON object. It is a `TestRecord` if there is one record
 /// and no error, else a `RecordSet` with all of them.
@@ -25,5 +25,9 @@ impl Export for Json {
             [record] if records.error.is_none() => json::write_indented(record, out),
             _ => json::write_indented(records, out),
         }
+    }
+
+    fn summary_writer(&self) -> Option<SummaryWriter> {
+        Some(|summary, out| summary.write_json(out))
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use measurement::{RecordSet, json};
 
-use super::{Export, Width};
+use super::{Export, SummaryWriter, Width};
 
 /// Output format `json-compact`: the object of [`Json`](super::Json) on one line, without spaces.
 #[derive(Clone, Copy, Debug)]
@@ -25,5 +25,9 @@ impl Export for JsonCompact {
             _ => json::write_records(records, out)?,
         }
         writeln!(out)
+    }
+
+    fn summary_writer(&self) -> Option<SummaryWriter> {
+        Some(|summary, out| summary.write_line(out))
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use measurement::{RecordSet, RunEvent, json};
 
-use super::{Export, Width};
+use super::{Export, SummaryWriter, Width};
 
 /// Output format `json-stream`: one JSON object per line, for each event of a run ([`RunEvent`]).
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,10 @@ impl Export for JsonStream {
             write_event(&RunEvent::Row { row, record: Cow::Borrowed(record) }, out)?;
         }
         write_event(&RunEvent::end(records, Vec::new(), Vec::new()), out)
+    }
+
+    fn summary_writer(&self) -> Option<SummaryWriter> {
+        Some(|summary, out| summary.write_lines(out))
     }
 }
 

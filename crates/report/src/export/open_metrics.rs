@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use measurement::{DirectionOutcome, RecordSet, RoundTrips, Stamp};
 use time::UtcDateTime;
 
-use super::{Export, Width};
+use super::{Export, SummaryWriter, Width};
 use crate::results::{self, ResultRow};
 
 /// Output format `openmetrics`: success, rate, loss, retransmitted segments, jitter, round trips and
@@ -42,6 +42,10 @@ impl Export for OpenMetrics {
             write!(out, "# HELP {name} {help}\n{samples}")?;
         }
         writeln!(out, "# EOF")
+    }
+
+    fn summary_writer(&self) -> Option<SummaryWriter> {
+        Some(|summary, out| summary.grid().write_open_metrics(summary.name(), out))
     }
 }
 

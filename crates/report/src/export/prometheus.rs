@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use measurement::RecordSet;
 
-use super::{Export, OpenMetrics, Width};
+use super::{Export, OpenMetrics, SummaryWriter, Width};
 
 /// Output format `prometheus`: the samples of [`OpenMetrics`] in the text format of Prometheus,
 /// version 0.0.4.
@@ -25,6 +25,14 @@ impl Export for Prometheus {
         let mut text = Vec::new();
         OpenMetrics.write(records, Width::UNKNOWN, &mut text)?;
         out.write_all(from_open_metrics(&String::from_utf8_lossy(&text)).as_bytes())
+    }
+
+    fn summary_writer(&self) -> Option<SummaryWriter> {
+        Some(|summary, out| {
+            let mut text = Vec::new();
+            summary.grid().write_open_metrics(summary.name(), &mut text)?;
+            out.write_all(from_open_metrics(&String::from_utf8_lossy(&text)).as_bytes())
+        })
     }
 }
 
