@@ -176,11 +176,73 @@ impl FromStr for Setting {
     fn from_str(text: &str) -> Result<Self, NoCommand> {
         let setting = split(text).and_then(|words| {
             let words: Vec<_> = words.iter().map(String::as_str).collect();
-            read(&words)
+            read(&as_written(&words))
         });
         setting.ok_or_else(|| NoCommand(text.to_owned()))
     }
 }
+
+/// The words of a command as [`Display`] writes it, where people type another form of it: with `sudo`,
+/// long options, or another order.
+fn as_written<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    match words {
+        ["sudo", rest @ ..] => as_written(rest),
+        ["sysctl", assignment] if assignment.contains('=') => vec!["sysctl", "-w", assignment],
+        ["ethtool", option, rest @ ..] => {
+            let short = LONG.iter().find(|(long, _)| long == option);
+            let option = short.map_or(*option, |(_, short)| short);
+            let mut words = vec!["ethtool", option];
+            match (option, rest) {
+                ("-s", [interface, rest @ ..]) if rest.contains(&"speed") => {
+                    words.extend(fixed_speed(interface, rest).unwrap_or_default());
+                }
+                _ => words.extend(rest),
+            }
+            words
+        }
+        ["ip", "link", "set", rest @ ..] => {
+            let mut words = vec!["ip", "link", "set", "dev"];
+            match rest {
+                ["dev", ..] => words = [&["ip", "link", "set"], rest].concat(),
+                [.., "dev", interface] => {
+                    words.extend([&[*interface], &rest[..rest.len() - 2]].concat());
+                }
+                _ => words.extend(rest),
+            }
+            words
+        }
+        ["tc", "qdisc", "add", rest @ ..] => [&["tc", "qdisc", "replace"], rest].concat(),
+        _ => words.to_vec(),
+    }
+}
+
+/// `eth0 speed 100 duplex full autoneg off`, whatever the order of the pairs; the duplex that is not named
+/// is full. `None`: a pair is not known.
+fn fixed_speed<'a>(interface: &&'a str, pairs: &[&'a str]) -> Option<Vec<&'a str>> {
+    let (mut speed, mut duplex, mut negotiated) = ("", "full", "on");
+    for pair in pairs.chunks(2) {
+        match pair {
+            ["speed", value] => speed = value,
+            ["duplex", value] => duplex = value,
+            ["autoneg", value] => negotiated = value,
+            _ => return None,
+        }
+    }
+    Some(vec![interface, "speed", speed, "duplex", duplex, "autoneg", negotiated])
+}
+
+/// Long options of ethtool(8).
+const LONG: [(&str, &str); 9] = [
+    ("--change", "-s"),
+    ("--set-ring", "-G"),
+    ("--set-channels", "-L"),
+    ("--features", "-K"),
+    ("--offload", "-K"),
+    ("--coalesce", "-C"),
+    ("--pause", "-A"),
+    ("--rxfh", "-X"),
+    ("--set-rxfh-indir", "-X"),
+];
 
 fn read(words: &[&str]) -> Option<Setting> {
     let owned = |word: &str| word.to_owned();
@@ -387,6 +449,34 @@ mod tests {
         for command in COMMANDS {
             let setting: Setting = command.parse().expect(command);
             assert_eq!(setting.to_string(), *command);
+        }
+    }
+
+    #[test]
+    fn commands_are_read_as_people_type_them() {
+        for (typed, written) in [
+            (
+                "ethtool -s eth0 speed 100 autoneg off",
+                "ethtool -s eth0 speed 100 duplex full autoneg off",
+            ),
+            (
+                "sudo ethtool --change eth0 autoneg off duplex half speed 10",
+                "ethtool -s eth0 speed 10 duplex half autoneg off",
+            ),
+            ("ethtool --offload eth0 tso off", "ethtool -K eth0 tso off"),
+            ("ethtool --set-ring eth0 rx 4096", "ethtool -G eth0 rx 4096"),
+            ("sysctl net.core.rmem_max=1", "sysctl -w net.core.rmem_max=1"),
+            ("sudo sysctl -w net.core.rmem_max=1", "sysctl -w net.core.rmem_max=1"),
+            ("ip link set eth0 mtu 9000", "ip link set dev eth0 mtu 9000"),
+            ("ip link set mtu 9000 dev eth0", "ip link set dev eth0 mtu 9000"),
+            ("ip link set dev eth0 txqueuelen 9", "ip link set dev eth0 txqueuelen 9"),
+            ("tc qdisc add dev eth0 root fq", "tc qdisc replace dev eth0 root fq"),
+        ] {
+            let setting: Setting = typed.parse().expect(typed);
+            assert_eq!(setting.to_string(), written, "{typed}");
+        }
+        for text in ["ethtool -s eth0 speed 100", "ethtool -s eth0 speed 100 port tp autoneg off"] {
+            assert!(text.parse::<Setting>().is_err(), "{text}");
         }
     }
 
