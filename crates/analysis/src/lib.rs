@@ -45,7 +45,7 @@ mod words;
 pub use attribution::of_profile as attribute;
 pub use deciding::Deciding;
 pub use elasticity::{elasticities, experiment};
-pub use knee::knee;
+pub use knee::{Carried, CurvePoint, knee};
 pub use requirements::Requirements;
 pub use spread::spread;
 

@@ -7,7 +7,7 @@ use measurement::{
     BitRate, Direction, DirectionOutcome, LoadCurve, LoadPoint, Order, TestRecord, Transport,
 };
 
-use crate::words::is_short;
+use crate::knee::{Carried, CurvePoint, knee};
 
 /// The curves of `records`: for each pair of hosts and number of streams with three or more loads
 /// one, in the order of the first record.
@@ -59,7 +59,7 @@ fn point(index: usize, record: &TestRecord, outcome: &DirectionOutcome) -> Optio
     let sent = outcome.offered.map(|sent| sent.rate);
     let arrived = outcome.delivered?.rate;
     let load = outcome.asked.or(sent).or_else(|| sent_by_datagrams(record, outcome))?;
-    let is_kept = !is_short(arrived.bits_per_second(), load.bits_per_second());
+    let is_kept = CurvePoint { load, sent, arrived }.carried() == Carried::Kept;
     let loss = outcome.datagrams.map(|datagrams| datagrams.loss());
     Some(LoadPoint { record: index, load, sent, arrived, loss, is_kept })
 }
@@ -78,27 +78,23 @@ fn curve(way: &Way, mut points: Vec<LoadPoint>) -> Option<LoadCurve> {
     if loads < LEAST_LOADS {
         return None;
     }
-    let missed = points.iter().find(|point| !point.is_kept).map(|point| point.load);
-    let below = |point: &&LoadPoint| point.is_kept && missed.is_some_and(|load| point.load < load);
-    let kept = points.iter().filter(below).map(|point| point.load).max();
+    let of = |point: &LoadPoint| CurvePoint {
+        load: point.load,
+        sent: point.sent,
+        arrived: point.arrived,
+    };
+    let all: Vec<_> = points.iter().map(of).collect();
+    let carried = |what: Carried| all.iter().any(|point| point.carried() == what);
+    let is_of_sender = carried(Carried::Void) && !carried(Carried::Missed);
+    let has_limit = carried(Carried::Missed) || is_of_sender;
     let most = points.iter().map(|point| point.arrived).max();
-    let mut all_missed = points.iter().filter(|point| !point.is_kept);
-    let is_of_sender = missed.is_some() && all_missed.all(is_limited_by_sender);
     Some(LoadCurve {
         from: way.from,
         to: way.to,
-        knee: kept.zip(missed).filter(|_| !is_of_sender),
-        ceiling: missed.and(most),
+        knee: knee(&all).map(|(kept, missed)| (points[kept].load, points[missed].load)),
+        ceiling: most.filter(|_| has_limit),
         is_of_sender,
         points,
-    })
-}
-
-/// Whether less was sent than asked, and what was sent arrived.
-fn is_limited_by_sender(point: &LoadPoint) -> bool {
-    point.sent.is_some_and(|sent| {
-        is_short(sent.bits_per_second(), point.load.bits_per_second())
-            && !is_short(point.arrived.bits_per_second(), sent.bits_per_second())
     })
 }
 

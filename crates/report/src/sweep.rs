@@ -35,6 +35,8 @@ pub enum NoKnee {
     KeepsUp(BitRate),
     /// Of no rate at least 98 % arrives.
     FallsShort,
+    /// The sender reaches no more than this rate, and that arrives.
+    Sender(BitRate),
 }
 
 /// The knee of a curve of rates.
@@ -327,6 +329,9 @@ impl fmt::Display for NoKnee {
             }
             Self::FallsShort => {
                 f.write_str("none: of no rate at least 98 % arrives; sweep lower rates")
+            }
+            Self::Sender(rate) => {
+                write!(f, "not reached: the sender sends no more than {rate}, and that arrives")
             }
         }
     }

@@ -5,13 +5,14 @@ use std::net::ToSocketAddrs;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use analysis::{Carried, CurvePoint};
 use anyhow::Context;
 use campaign::search::Sweep;
 use campaign::{Next, Results, Runner, Search, Task, Trial};
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::units::show_time;
-use measurement::{BitRate, Order, RecordSet, TestPlan, TestRecord};
+use measurement::{BitRate, Order, RecordSet, TestPlan, TestRecord, Transport};
 use report::export::{Audience, Csv, Export, JsonStream, Markdown, Table};
 use report::sweep::{self, NoKnee};
 
@@ -240,32 +241,43 @@ fn knee<'a>(
     }
     let rates = points.iter().filter_map(|point| match point.settings[..] {
         [sweep::Setting::Number(setting)] if setting > 0 => {
-            let outcome = &point.record.outcome;
-            let asked = asked(&point.record.plan)?;
-            Some((setting, asked, outcome.rate()?, point.record))
+            Some((setting, curve_point(point.record)?, point.record))
         }
         _ => None,
     });
     let mut rates: Vec<_> = rates.collect();
     rates.order_by_key(|(setting, ..)| *setting);
-    let curve: Vec<_> = rates.iter().map(|(_, asked, got, _)| (*asked, *got)).collect();
-    let highest = *curve.last()?;
-    let Some(at) = analysis::knee(&curve) else {
-        return (curve.len() > 1).then(|| Err(no_knee(highest)));
+    let curve: Vec<_> = rates.iter().map(|(_, point, _)| *point).collect();
+    let Some((at, missed)) = analysis::knee(&curve) else {
+        return (curve.len() > 1).then(|| Err(no_knee(&curve)));
     };
     let before = rates.get(at.saturating_sub(1))?.0;
-    let beyond = rates.get(at + 2).or_else(|| rates.get(at + 1))?.0;
-    let (_, _, _, above) = *rates.get(at + 1)?;
-    Some(Ok(sweep::Knee { at: rates[at].1, around: (before, beyond), above }))
+    let beyond = rates.get(missed + 1).or_else(|| rates.get(missed))?.0;
+    let (_, _, above) = *rates.get(missed)?;
+    Some(Ok(sweep::Knee { at: curve[at].load, around: (before, beyond), above }))
 }
 
-/// Why a curve that ends at such a rate, asked and delivered, has no knee.
-fn no_knee(highest: (BitRate, BitRate)) -> NoKnee {
-    // By itself, with a rate above of which nothing arrives, the highest rate is the knee if it
-    // keeps up.
-    let above = (highest.0, BitRate::from_bits_per_second(0));
-    let keeps_up = analysis::knee(&[highest, above]).is_some();
-    if keeps_up { NoKnee::KeepsUp(highest.0) } else { NoKnee::FallsShort }
+/// Why a curve has no knee.
+fn no_knee(curve: &[CurvePoint]) -> NoKnee {
+    let told = |point: &&CurvePoint| point.carried() != Carried::Missed;
+    match curve.iter().rfind(told) {
+        Some(last) if last.carried() == Carried::Void => NoKnee::Sender(last.arrived),
+        Some(last) => NoKnee::KeepsUp(last.load),
+        None => NoKnee::FallsShort,
+    }
+}
+
+/// A point of the curve over the rates of all streams, in all directions.
+fn curve_point(record: &TestRecord) -> Option<CurvePoint> {
+    let is_udp = record.plan.transport == Transport::Udp;
+    let sent =
+        record.outcome.directions.iter().map(|one| Some(one.offered?.rate.bits_per_second()));
+    let sent = is_udp.then(|| sent.sum::<Option<u64>>()).flatten();
+    Some(CurvePoint {
+        load: asked(&record.plan)?,
+        sent: sent.map(BitRate::from_bits_per_second),
+        arrived: record.outcome.rate()?,
+    })
 }
 
 /// The rate of all streams, in all directions.

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use analysis::CurvePoint;
 use lab::{Link, LinkSpec, Rate, Shape};
-use measurement::BitRate;
 use serde_json::Value;
 
 use crate::support::{
@@ -47,19 +47,24 @@ fn the_knee_is_at_the_last_rate_that_arrives() {
     let finished = run(before_others(linerate_on(&link.near, &words)));
     finished.assert_success();
     let points = lines(&file);
-    let curve: Vec<_> = points.iter().map(|line| asked_and_delivered(line)).collect();
-    let knee = analysis::knee(&curve).expect("8M does not pass");
-    let knee = format!("KNEE   at {}: the last rate of which at least 98 % arrives", curve[knee].0);
+    let curve: Vec<_> = points.iter().map(|line| curve_point(line)).collect();
+    let (knee, _) = analysis::knee(&curve).expect("8M does not pass");
+    let knee =
+        format!("KNEE   at {}: the last rate of which at least 98 % arrives", curve[knee].load);
     finished.assert_prints(&[&knee, "LIMIT  "]);
     // A test that a busy machine spoils has no verdict, and says so.
     let is_spoiled = finished.stdout.contains("INVALID");
     finished.assert_prints(&[if is_spoiled { "this host sent" } else { "near the knee:" }]);
 }
 
-fn asked_and_delivered(line: &str) -> (BitRate, BitRate) {
+fn curve_point(line: &str) -> CurvePoint {
     let event: Value = serde_json::from_str(line).expect("JSON");
     let record = crate::support::typed(&event["record"]);
-    (record.plan.asked().expect("a rate"), record.outcome.rate().expect("a rate"))
+    CurvePoint {
+        load: record.plan.asked().expect("a rate"),
+        sent: record.outcome.directions[0].offered.map(|sent| sent.rate),
+        arrived: record.outcome.rate().expect("a rate"),
+    }
 }
 
 #[test]
