@@ -180,6 +180,8 @@ impl<'a> Runner<'a> {
             request.options.batching = Batching::WherePossible;
         }
         request.tags.extend(row.placement().map(|cpus| (search::CPUS.to_owned(), cpus)));
+        let settings = row.shown_settings();
+        request.tags.extend(settings.map(|shown| (search::SETTINGS.to_owned(), shown)));
         request
     }
 

@@ -185,10 +185,17 @@ impl PlannedRow {
         Some(if names.is_empty() { "any".to_owned() } else { names.join(",") })
     }
 
+    /// The settings of the row as its record has them, under the label [`SETTINGS`]. None: it has none.
+    pub(crate) fn shown_settings(&self) -> Option<String> {
+        let shown: Vec<_> = self.settings.iter().map(Setting::to_string).collect();
+        (!shown.is_empty()).then(|| shown.join("; "))
+    }
+
     /// Whether `record` is one of this row, whatever rate a search found for it.
     pub fn is_of(&self, record: &TestRecord) -> bool {
         let is_pinned_so = |cpus: String| record.tags.get(CPUS) == Some(&cpus);
-        if !self.placement().is_none_or(is_pinned_so) {
+        let is_set_so = record.tags.get(SETTINGS) == self.shown_settings().as_ref();
+        if !is_set_so || !self.placement().is_none_or(is_pinned_so) {
             return false;
         }
         if record.trials.rate.is_none() {
@@ -238,6 +245,8 @@ impl Trial {
 
 /// The label of a record for the CPUs to which its row pinned the workers of this host.
 pub(crate) const CPUS: &str = "cpus";
+/// Label of a record: settings of this host that were in effect for its test alone.
+pub(crate) const SETTINGS: &str = "settings";
 
 /// The tests that gave a result, or were to.
 fn results(done: &[Trial]) -> impl Iterator<Item = &Trial> {

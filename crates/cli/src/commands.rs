@@ -6,6 +6,8 @@ pub(crate) mod ab;
 pub(crate) mod calc;
 pub(crate) mod capture;
 #[cfg(feature = "full")]
+mod changes;
+#[cfg(feature = "full")]
 pub(crate) mod compare;
 #[cfg(feature = "full")]
 pub(crate) mod completions;

@@ -10,7 +10,6 @@ use std::time::Duration;
 use anyhow::Context;
 use campaign::search::{Alternate, Sweep};
 use campaign::{AB_CONFIDENCE, Look, Monitor, Requirements, Results, Runner, Tuner};
-use host::tuning::Tuning;
 use linux::entropy;
 use linux::event::StopSignals;
 use measurement::units::show_time;
@@ -19,7 +18,8 @@ use report::ab;
 use report::export::Export;
 
 use self::sides::{Side, sides};
-use super::tune::{HostTuner, Watch, Watchdog};
+use super::changes::Changes;
+use super::tune::Watch;
 use crate::commands::test::request;
 use crate::conclusion::Conclusion;
 use crate::exit;
@@ -56,7 +56,10 @@ fn results(
     search: &mut Alternate,
     interrupts: &StopSignals,
 ) -> anyhow::Result<(Results, Option<String>)> {
-    let mut tuning = Changes::open(flags, sides)?;
+    let mut tuning = Changes::open(&flags.state, sides.iter().map(|side| &side.row))?;
+    if let Some(changes) = &mut tuning {
+        sides::check_changes(sides, &mut changes.tuner).map_err(anyhow::Error::msg)?;
+    }
     let most = usize::try_from(flags.pairs).unwrap_or(usize::MAX).saturating_mul(2);
     let detail = Detail::from_flags(flags.test.output.quiet, flags.test.output.verbose);
     let mut progress = Progress::new(detail).of(most);
@@ -76,32 +79,6 @@ fn results(
     // Its thread has the settings, too.
     drop(watch);
     Ok((results, tuning.and_then(Changes::finish)))
-}
-
-/// Makes the changes of the sides and undoes them.
-struct Changes {
-    tuner: HostTuner,
-    /// Undoes them if this process is killed.
-    _watchdog: Watchdog,
-}
-
-impl Changes {
-    /// None: no side has changes.
-    fn open(flags: &AbFlags, sides: &[Side; 2]) -> anyhow::Result<Option<Self>> {
-        if sides.iter().all(|side| side.row.settings.is_empty()) {
-            return Ok(None);
-        }
-        let mut tuner = HostTuner::new(Tuning::open(&flags.state)?, true);
-        sides::check_changes(sides, &mut tuner).map_err(anyhow::Error::msg)?;
-        let watchdog = Watchdog::start(&flags.state);
-        let watchdog = watchdog.context("cannot start a process that undoes changes")?;
-        Ok(Some(Self { tuner, _watchdog: watchdog }))
-    }
-
-    /// Undoes all; why something could not be.
-    fn finish(self) -> Option<String> {
-        self.tuner.finish(false).err().map(|error| error.to_string())
-    }
 }
 
 /// Says what is going to be measured, and how long that may take.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use analysis::{Carried, CurvePoint};
 use anyhow::Context;
 use campaign::search::Sweep;
-use campaign::{Next, Results, Runner, Search, Task, Trial};
+use campaign::{Monitor, Next, Results, Runner, Search, Task, Trial, Tuner};
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::units::show_time;
@@ -16,6 +16,8 @@ use measurement::{BitRate, Order, RecordSet, TestPlan, TestRecord, Transport};
 use report::export::{Audience, Csv, Export, JsonStream, Markdown, Table};
 use report::sweep::{self, NoKnee};
 
+use super::changes::Changes;
+use super::tune::Watch;
 use crate::commands::test::request;
 use crate::exit::{self, UsageError};
 use crate::flags::SweepFlags;
@@ -52,13 +54,25 @@ pub(crate) fn run(flags: &mut SweepFlags) -> anyhow::Result<ExitCode> {
     let output = &flags.test.output;
     let is_quiet = output.quiet || output.format.or(&Table).name() == JsonStream.name();
     let mut progress = SweepProgress::new(output.monitor(&Table), is_quiet, titles, planned);
-    let mut runner = Runner::new(request(&flags.test, first), Some(&interrupts), &mut progress);
+    let mut changes = Changes::open(&flags.state, due.iter().map(|point| &point.row))?;
+    let mut watch = None;
+    let monitor: &mut dyn Monitor = match &changes {
+        Some(changes) => watch.insert(Watch::start(&mut progress, changes.tuner.session())?),
+        None => &mut progress,
+    };
+    let mut runner = Runner::new(request(&flags.test, first), Some(&interrupts), monitor);
     runner.observed.clone_from(&flags.test.rows.observe);
+    runner.tuner = changes.as_mut().map(|changes| &mut changes.tuner as &mut dyn Tuner);
     let rows = due.iter().map(|point| point.row.clone()).collect();
     let mut search = Stored { sweep: Sweep::new(rows, flags.budget), store, seen: 0, error: None };
     let results = runner.search(&mut search);
+    drop(runner);
+    // Its thread has the settings, too.
+    drop(watch);
+    let left = changes.and_then(Changes::finish);
     records.extend(results.records.records.iter().cloned());
-    let end = End { results, failed: progress.failed, write_error: search.error };
+    let write_error = search.error.or_else(|| left.map(anyhow::Error::msg));
+    let end = End { results, failed: progress.failed, write_error };
     end.print(flags, &points, records, &requirements)
 }
 
@@ -135,7 +149,7 @@ struct End {
     results: Results,
     /// Why points failed.
     failed: Vec<String>,
-    /// Why a record could not be stored.
+    /// Why a record could not be stored, or a setting not be undone.
     write_error: Option<anyhow::Error>,
 }
 

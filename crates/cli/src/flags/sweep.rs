@@ -1,5 +1,6 @@
 //! Flags of `sweep`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
@@ -17,7 +18,9 @@ use super::sweep_axis::{Over, parse_over};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SweepFlags {
     /// What to vary, and its values: rate, size (of datagrams), streams, buffer, write, mss, pages
-    /// (base or huge, of the payload), congestion, engine, placement (CPUs here) or direction. A list such as rate=10M,20M,50M;
+    /// (base or huge, of the payload), congestion, engine, placement (CPUs here) or direction; or, of
+    /// the interface towards the server, as root and undone after the sweep, mtu, offload (none, all,
+    /// gro, tso+gso, ...), ring or qdisc. A list such as rate=10M,20M,50M;
     /// by doubling, streams=1..64; or in equal steps, rate=10M..100M/10. Twice: two axes
     #[arg(long, required = true, value_name = "AXIS[=LIST]", help_heading = "Sweep", value_parser = parse_over)]
     pub(crate) over: Vec<Over>,
@@ -27,6 +30,12 @@ pub(crate) struct SweepFlags {
     /// Go on with the sweep in the file of -o: what is in it is not measured again
     #[arg(long, requires = "output", env = "LINERATE_RESUME", help_heading = "Sweep", value_parser = BoolishValueParser::new())]
     pub(crate) resume: bool,
+    /// Interface of this host whose settings are varied [default: the one towards the server]
+    #[arg(long, value_name = "NAME", help_heading = "Sweep")]
+    pub(crate) interface: Option<String>,
+    /// Directory of the journal of changes
+    #[arg(long, default_value = host::tuning::DIRECTORY, env = "LINERATE_STATE", value_name = "DIR", help_heading = "Sweep")]
+    pub(crate) state: PathBuf,
     #[command(flatten)]
     pub(crate) test: TestFlags,
 }
@@ -34,7 +43,7 @@ pub(crate) struct SweepFlags {
 impl SweepFlags {
     /// Forgets of the environment what means nothing for the row.
     pub(super) fn settle(self, matches: &ArgMatches) -> Result<Self, String> {
-        let Self { over, budget, resume, test } = self;
+        let Self { over, budget, resume, interface, state, test } = self;
         let mut test = test.settle(matches)?;
         let from_environment =
             |id: &str| matches.value_source(id) == Some(ValueSource::EnvVariable);
@@ -47,7 +56,7 @@ impl SweepFlags {
         test.stream.fastest &= !from_environment("fastest");
         test.rows.tcp &= !from_environment("tcp");
         test.rows.udp &= !from_environment("udp");
-        Ok(Self { over, budget, resume, test })
+        Ok(Self { over, budget, resume, interface, state, test })
     }
 }
 
@@ -57,6 +66,7 @@ Examples:
   linerate sweep 10.0.0.2 --over rate=10M..100M/10 -t 5s     ten rates
   linerate sweep 10.0.0.2 --over size -b 0                   packets/s over the size of datagrams
   linerate sweep 10.0.0.2 --over streams=1..64 --budget 60s
+  linerate sweep 10.0.0.2 --over mtu=1500,9000 --over offload=none,gro,all
   linerate sweep 10.0.0.2 --over buffer=64K..4M --over congestion=cubic,reno
   linerate sweep 10.0.0.2 --over engine=write,sendfile+msg-trunc
   linerate sweep 10.0.0.2 --over pages --engine zerocopy     payload on base pages and on huge ones

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use measurement::engine::{Engine, choosable_engines};
+use measurement::remedy::{Ring, Setting as HostSetting, Switch};
 use measurement::{BitRate, ByteSize, PayloadPages};
 use report::plot::Unit;
 use report::sweep::{Dimension, Setting};
@@ -34,6 +35,10 @@ pub(crate) enum Axis {
     Engine,
     Placement,
     Direction,
+    Mtu,
+    Offload,
+    Ring,
+    Qdisc,
 }
 
 /// Reads `rate=10M,20M`, or `rate` alone.
@@ -62,8 +67,47 @@ impl Axis {
             Self::Engine => ("engine", "engine", None),
             Self::Placement => ("CPUs", "cpus", None),
             Self::Direction => ("test", "test_direction", None),
+            Self::Mtu => ("MTU", "mtu_bytes", Some(Unit::Bytes)),
+            Self::Offload => ("offloads", "offloads", None),
+            Self::Ring => ("ring", "ring_entries", Some(Unit::Count)),
+            Self::Qdisc => ("qdisc", "qdisc", None),
         };
         Dimension { title, key, unit, shows_packets: matches!(self, Self::Size) }
+    }
+
+    /// The settings of this host that a point of this axis has while it runs, at an interface; empty: the
+    /// axis is one of the test.
+    pub(crate) fn of_host(self, interface: &str, point: &Setting) -> Vec<HostSetting> {
+        let interface = || interface.to_owned();
+        match (self, point) {
+            (Self::Mtu, Setting::Number(bytes)) => {
+                let bytes = u32::try_from(*bytes).unwrap_or(u32::MAX);
+                vec![HostSetting::Mtu { interface: interface(), bytes }]
+            }
+            (Self::Ring, Setting::Number(entries)) => vec![HostSetting::Ring {
+                interface: interface(),
+                ring: Ring::Rx,
+                entries: *entries,
+            }],
+            (Self::Qdisc, Setting::Name(kind)) => {
+                vec![HostSetting::RootQdisc { interface: interface(), kind: kind.clone() }]
+            }
+            (Self::Offload, Setting::Name(name)) => {
+                let states = offloads(name).unwrap_or_default().into_iter();
+                let feature = |(feature, state)| HostSetting::Feature {
+                    interface: interface(),
+                    feature,
+                    state,
+                };
+                states.map(feature).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether its points are settings of this host.
+    pub(crate) const fn is_of_host(self) -> bool {
+        matches!(self, Self::Mtu | Self::Offload | Self::Ring | Self::Qdisc)
     }
 
     /// The settings in a list.
@@ -77,14 +121,15 @@ impl Axis {
             Self::Size | Self::Buffer | Self::Write => {
                 numbers(&|text| Ok(read::<ByteSize>(text)?.bytes()))
             }
-            Self::Streams | Self::Mss => {
+            Self::Streams | Self::Mss | Self::Mtu | Self::Ring => {
                 numbers(&|text| text.parse().map_err(|_| format!("'{text}' is not a whole number")))
             }
             Self::Pages => names(list, |name| match PayloadPages::named(name) {
                 Some(_) => Ok(()),
                 None => Err(format!("there are no pages '{name}': type base or huge")),
             }),
-            Self::Congestion => names(list, |_| Ok(())),
+            Self::Congestion | Self::Qdisc => names(list, |_| Ok(())),
+            Self::Offload => names(list, |name| offloads(name).map(drop)),
             Self::Engine => names(list, is_engine),
             Self::Placement => names(list, |name| placement(name).map(drop)),
             Self::Direction => names(list, |name| match name {
@@ -102,6 +147,33 @@ pub(crate) fn placement(name: &str) -> Result<Vec<usize>, String> {
     }
     Ok(usable_cpus(&name.replace('+', ","))?.0)
 }
+
+/// The offloads that a name switches: `gro+tso` those on and the other usual ones off, `none` all of these
+/// off, `all` on. Others than the usual ones are switched on by their name.
+fn offloads(names: &str) -> Result<Vec<(String, Switch)>, String> {
+    let usual = |is_on: &dyn Fn(&str) -> bool| {
+        let state = |name: &str| if is_on(name) { Switch::On } else { Switch::Off };
+        USUAL_OFFLOADS.map(|name| (name.to_owned(), state(name))).to_vec()
+    };
+    if matches!(names, "none" | "all") {
+        return Ok(usual(&|_| names == "all"));
+    }
+    let listed: Vec<_> = names.split('+').collect();
+    let is_word = |name: &&str| {
+        !name.is_empty()
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+    };
+    if let Some(other) = listed.iter().find(|name| !is_word(name)) {
+        return Err(format!("there is no offload '{other}': type none, all, or tso+gso+gro"));
+    }
+    let mut all = usual(&|name| listed.contains(&name));
+    let further = listed.iter().filter(|name| !USUAL_OFFLOADS.contains(name));
+    all.extend(further.map(|name| ((*name).to_owned(), Switch::On)));
+    Ok(all)
+}
+
+/// Offloads of the documents and forums, in the order in which they are switched.
+const USUAL_OFFLOADS: [&str; 3] = ["gso", "tso", "gro"];
 
 fn read<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| error.to_string())
@@ -161,6 +233,31 @@ mod tests {
     }
 
     #[test]
+    fn axes_of_the_host_have_settings_of_an_interface() {
+        let shown = |text: &str| {
+            let over = parse_over(text).expect(text);
+            let points = over.settings.expect("typed");
+            let each = points.iter().map(|point| {
+                let settings = over.axis.of_host("eth0", point);
+                settings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            });
+            each.collect::<Vec<_>>()
+        };
+        assert_eq!(shown("mtu=1500"), ["ip link set dev eth0 mtu 1500"]);
+        assert_eq!(shown("ring=256"), ["ethtool -G eth0 rx 256"]);
+        assert_eq!(shown("qdisc=fq"), ["tc qdisc replace dev eth0 root fq"]);
+        let k = "ethtool -K eth0";
+        assert_eq!(
+            shown("offload=none,gro+lro"),
+            [
+                format!("{k} gso off; {k} tso off; {k} gro off"),
+                format!("{k} gso off; {k} tso off; {k} gro on; {k} lro on"),
+            ]
+        );
+        assert_eq!(shown("streams=2"), [""]);
+    }
+
+    #[test]
     fn what_is_no_setting_is_refused() {
         for (text, words) in [
             ("speed", "no axis 'speed': type rate, size, streams, buffer, write, mss,"),
@@ -171,6 +268,8 @@ mod tests {
             ("pages=4K", "no pages '4K': type base or huge"),
             ("congestion=", "a name is missing"),
             ("placement=1023", "no CPU 1023"),
+            ("offload=gro+", "no offload ''"),
+            ("mtu=big", "not a whole number"),
         ] {
             let error = parse_over(text).expect_err(text);
             assert!(error.contains(words), "{text}: {error}");

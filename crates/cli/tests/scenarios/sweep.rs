@@ -57,6 +57,44 @@ fn the_knee_is_at_the_last_rate_that_arrives() {
     finished.assert_prints(&[if is_spoiled { "this host sent" } else { "near the knee:" }]);
 }
 
+/// Root varies settings of its host: each point has its own, and afterwards all is as it was.
+#[test]
+fn settings_of_the_host_are_varied_and_given_back() {
+    if crate::support::link().is_none() {
+        return;
+    }
+    let link = Link::create(&LinkSpec::default()).expect("a link");
+    let state = || {
+        let show = "ip -o link show dev near0; ethtool -k near0; cat /sys/class/net/near0/mtu";
+        let shown = link.near.command("sh").args(["-c", show]).output().expect("a shell");
+        String::from_utf8(shown.stdout).expect("text")
+    };
+    let before = state();
+    let _server = Server::start_first_on(&link.far, "");
+    let directory = Directory::new("sweep-settings");
+    let words = format!(
+        "sweep {} --tcp --send --over mtu=1400,1500 --over offload=none,all -t 500ms -q --json \
+         --no-evidence --state {}",
+        link.far.ipv4(),
+        directory.file("state").display()
+    );
+    let finished = run(linerate_on(&link.near, &words));
+    finished.assert_ran_to_its_end();
+    let set = finished.json();
+    let told = |record: &Value| {
+        let settings = record["tags"]["settings"].as_str().expect("a label").to_owned();
+        (settings, record["streams"][0]["mss_bytes"].as_u64().expect("a size"))
+    };
+    let points: Vec<_> = set["records"].as_array().expect("records").iter().map(told).collect();
+    assert_eq!(points.len(), 4, "{points:?}");
+    for (settings, mss) in &points {
+        let mtu = if settings.contains("mtu 1400") { 1_400 } else { 1_500 };
+        assert!((mtu - 60..mtu).contains(mss), "{settings}: {mss}");
+    }
+    assert!(points[0].0.ends_with("ethtool -K near0 gro off"), "{points:?}");
+    assert_eq!(state(), before);
+}
+
 fn curve_point(line: &str) -> CurvePoint {
     let event: Value = serde_json::from_str(line).expect("JSON");
     let record = crate::support::typed(&event["record"]);

@@ -1,5 +1,6 @@
 //! The points of a sweep: the plans that the settings of its axes make of a row.
 
+use std::net::ToSocketAddrs;
 use std::time::Duration;
 
 use campaign::PlannedRow;
@@ -55,9 +56,10 @@ impl Points {
             )));
         }
         let end = end(flags, combined.len())?;
+        let interface = interface(flags)?;
         let is_open = flags.test.stream.rate.is_none();
         let point = |settings: Vec<(Axis, Setting)>| -> Result<Point, UsageError> {
-            let row = row(&base, end, &settings)?;
+            let row = row(&base, end, &settings, interface.as_deref())?;
             let probe_every = flags.test.rows.latency.then_some(flags.test.rows.probe_every);
             let row = PlannedRow { probe_every, ..row };
             let row = if is_open { row.at_the_rate_without_loss() } else { row };
@@ -106,6 +108,22 @@ fn check(flags: &SweepFlags) -> Result<(), UsageError> {
         return Ok(());
     };
     Err(usage(text))
+}
+
+/// The interface whose settings are varied: that of `--interface`, or the one towards the server. None: no
+/// axis is one of this host.
+fn interface(flags: &SweepFlags) -> Result<Option<String>, UsageError> {
+    if !flags.over.iter().any(|over| over.axis.is_of_host()) {
+        return Ok(None);
+    }
+    if let Some(name) = &flags.interface {
+        return Ok(Some(name.clone()));
+    }
+    let (host, port) = flags.test.server.target.host_and_port();
+    let address = (host, port).to_socket_addrs().ok().and_then(|mut found| found.next());
+    let name = address.and_then(|server| host::interfaces_towards(server.ip()).into_iter().next());
+    let none = || usage("no interface leads to the server: type --interface".to_owned());
+    name.map(Some).ok_or_else(none)
 }
 
 /// Makes one row of the four of a test.
@@ -159,6 +177,10 @@ fn settings(over: &Over, base: &TestPlan) -> Vec<Setting> {
             names(std::iter::once(ANY.to_owned()).chain(each).collect())
         }
         Axis::Direction => names([SEND, RECEIVE, BOTH].map(str::to_owned).to_vec()),
+        Axis::Mtu => numbers(&[1_280, 1_500, 4_000, 9_000]),
+        Axis::Offload => names(["none", "gro", "tso", "all"].map(str::to_owned).to_vec()),
+        Axis::Ring => doubled(256, 4_096),
+        Axis::Qdisc => names(["pfifo_fast", "fq", "fq_codel"].map(str::to_owned).to_vec()),
     }
 }
 
@@ -199,11 +221,13 @@ fn row(
     base: &TestPlan,
     end: Option<End>,
     settings: &[(Axis, Setting)],
+    interface: Option<&str>,
 ) -> Result<PlannedRow, UsageError> {
     let mut draft = PlanDraft::from(base.clone());
     draft.end = end.unwrap_or(draft.end);
-    let mut cpus = None;
+    let (mut cpus, mut of_host) = (None, Vec::new());
     for (axis, setting) in settings {
+        of_host.extend(interface.map(|name| axis.of_host(name, setting)).unwrap_or_default());
         match setting {
             Setting::Number(number) => set_number(&mut draft, *axis, *number)?,
             Setting::Name(name) if *axis == Axis::Placement => {
@@ -213,7 +237,7 @@ fn row(
         }
     }
     let plan = draft.check().map_err(|error| usage(error.to_string()))?;
-    Ok(PlannedRow { cpus, ..PlannedRow::of_plan(plan) })
+    Ok(PlannedRow { cpus, settings: of_host, ..PlannedRow::of_plan(plan) })
 }
 
 fn set_number(draft: &mut PlanDraft, axis: Axis, number: u64) -> Result<(), UsageError> {
@@ -228,7 +252,7 @@ fn set_number(draft: &mut PlanDraft, axis: Axis, number: u64) -> Result<(), Usag
         Axis::Buffer => options.window = Some(ByteSize::from_bytes(number)),
         Axis::Mss => options.mss = Some(small?),
         Axis::Streams => draft.streams = small?,
-        Axis::Pages | Axis::Congestion | Axis::Engine | Axis::Placement | Axis::Direction => {}
+        _ => {}
     }
     Ok(())
 }
