@@ -61,7 +61,9 @@ impl Good {
         let port = PORT.to_string();
         let mut command = host.command(self.path(programs));
         match self.program {
-            Program::Linerate => command.args(["test", "--json", "--quiet", server]),
+            Program::Linerate => {
+                command.args(["test", "--json", "--quiet", "--no-probe-cause", server])
+            }
             Program::Iperf3 => command.args(["-J", "-c", server]),
         };
         command.args(["-p", &port]).args(self.words);
