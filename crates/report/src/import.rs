@@ -177,9 +177,9 @@ pub const MOST_BYTES: u64 = 512 << 20;
 
 /// First bytes of gzip (RFC 1952, 2.3.1).
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// Records and texts are packed into a tenth, those of many streams into a fiftieth; gzip can be 1,000 times
-/// as short.
-const MOST_TIMES: u64 = 200;
+/// Records become 6 to 30 times as short, and that of 10,000 streams that are all alike 125 times by gzip(1);
+/// the format can be 1,000 times as short.
+const MOST_TIMES: u64 = 400;
 /// What may come out of gzip however short it is.
 const ALWAYS_BYTES: u64 = 1 << 20;
 

@@ -38,11 +38,15 @@ fn unpack_up_to(most: u64, blob: &[u8]) -> io::Result<Vec<u8>> {
 const MOST_BYTES: u64 = 512 << 20;
 /// However little room they take.
 const ALWAYS_BYTES: u64 = 1 << 20;
-/// Records become 10 to 30 times as short; the format can be 1,000 times as short.
-const MOST_TIMES: u64 = 100;
+/// Records become 6 to 30 times as short, that of 10,000 streams that are all alike 56 times, and 125 times
+/// by other compressors; the format can be 1,000 times as short.
+const MOST_TIMES: u64 = 400;
 
 #[cfg(test)]
 mod tests {
+    use measurement::plan::PlanDraft;
+    use measurement::{Direction, Sample, StreamSample, TcpSample, TestRecord, Transport};
+
     use super::*;
 
     #[test]
@@ -54,6 +58,20 @@ mod tests {
         let last = blob.len() - 1;
         blob[last] ^= 1;
         assert!(unpack(&blob).is_err() && unpack(b"text").is_err());
+    }
+
+    #[test]
+    fn streams_that_are_all_alike_come_back() {
+        let plan = PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan");
+        let mut record = TestRecord::imported(plan, "a test");
+        let tcp = Some(TcpSample::default());
+        let stream = StreamSample { id: 1, tcp, ..StreamSample::default() };
+        let sample = Sample { streams: vec![stream; 10_000], ..Sample::default() };
+        record.samples = vec![sample; 2];
+        let set = RecordSet::new(vec![record]);
+        let blob = pack(&set).expect("a vector takes all");
+        let text = String::from_utf8(unpack(&blob).expect("it was packed")).expect("JSON");
+        assert_eq!(json::records(&text).expect("records"), set);
     }
 
     #[test]

@@ -60,7 +60,7 @@ struct Taken {
     opening: f64,
     /// Bytes that the client and the server had in memory at the peak.
     memory: [u64; 2],
-    /// Bytes of the record.
+    /// Bytes of the record in a file that is packed.
     record: u64,
     /// Seconds from the start of the client to its end.
     wall: f64,
@@ -97,7 +97,8 @@ impl Taken {
 fn look_at(path: &Path, count: u32, seconds: u32) -> Result<Result<Taken, String>> {
     let served = Served::start(path)?;
     let port = served.test(&ROWS[0], seconds, "").port;
-    let record = std::env::temp_dir().join(format!("linerate-growth-{}.json", std::process::id()));
+    let record =
+        std::env::temp_dir().join(format!("linerate-growth-{}.json.gz", std::process::id()));
     let mut client = Command::new(path);
     client.args(["test", "127.0.0.1", "--tcp", "--send", "--verbose", "--port"]);
     client.args([port.to_string(), "-P".to_owned(), count.to_string()]);
@@ -127,7 +128,7 @@ const HEAD: [(&str, Align); 6] = [
     ("s to open", Align::Right),
     ("kB a stream, client", Align::Right),
     ("kB a stream, server", Align::Right),
-    ("MB record", Align::Right),
+    ("MB packed record", Align::Right),
     ("s in all", Align::Right),
 ];
 /// How much longer than asked a test may take.

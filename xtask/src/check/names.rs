@@ -107,6 +107,7 @@ const REGISTRIES: [Registry; 3] = [
         // Keys of iperf3's JSON, and the offloads of ethtool(8).
         exempt: &[
             "crates/analysis/src/bottleneck/rules/",
+            "crates/cli/src/flags/sweep_axis.rs",
             "crates/host/src/tuning/",
             "crates/protocol/src/iperf3/",
             "crates/report/src/iperf3/",

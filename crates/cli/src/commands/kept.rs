@@ -16,7 +16,11 @@ use crate::mqtt::Broker;
 use crate::{exit, history, output, recorded};
 
 pub(crate) fn show(flags: &ShowFlags) -> anyhow::Result<ExitCode> {
-    let records = history::records(flags.file.path(), &flags.run)?;
+    let records = if Path::new(&flags.run).is_file() {
+        recorded::records(&flags.run, flags.file.path())?
+    } else {
+        history::records(flags.file.path(), &flags.run)?
+    };
     let usual: &dyn Export = if flags.verbose { &Details } else { &Table };
     output::print(&records, flags.format.or(usual))?;
     Ok(exit::of_stamps(&records.records))

@@ -10,12 +10,12 @@ use super::format::{self, FormatFlags};
 use super::store::StoreFile;
 use crate::mqtt::{Broker, begin_of_topics};
 
-/// Prints a run of the history again, in any format.
+/// Prints a run of the history, or the records of a file, again, in any format.
 #[derive(Debug, Args)]
 #[command(after_help = SHOW)]
 pub(crate) struct ShowFlags {
-    /// last, last~1 for the one before, or a number of linerate history
-    #[arg(default_value = "last", value_name = "RUN")]
+    /// last, last~1 for the one before, a number of linerate history, a tag, or a file of -o
+    #[arg(default_value = "last", value_name = "RUN|FILE")]
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) format: FormatFlags,

@@ -172,6 +172,8 @@ fn offloads(names: &str) -> Result<Vec<(String, Switch)>, String> {
     Ok(all)
 }
 
+/// Usual sets of offloads.
+pub(crate) const OFFLOADS: [&str; 4] = ["none", "gro", "tso", "all"];
 /// Offloads of the documents and forums, in the order in which they are switched.
 const USUAL_OFFLOADS: [&str; 3] = ["gso", "tso", "gro"];
 

@@ -403,6 +403,8 @@ fn a_record_of_five_seconds_is_short_in_a_file_that_is_packed() {
     assert!(size <= 40_000, "{size} bytes");
     let shown = run(linerate(&format!("export {name} --format json")));
     assert_eq!(shown.json(), record);
+    let table = run(linerate(&format!("show {name}")));
+    table.assert_prints(&["TCP send", "LIMIT"]);
     std::fs::write(&file, &std::fs::read(&file).expect("a file")[..2_000]).expect("a disk");
     let cut = run(linerate(&format!("export {name} --format json")));
     cut.assert_complaint(1, &[&format!("cannot read {name}: ")]);

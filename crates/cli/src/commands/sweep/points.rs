@@ -178,7 +178,7 @@ fn settings(over: &Over, base: &TestPlan) -> Vec<Setting> {
         }
         Axis::Direction => names([SEND, RECEIVE, BOTH].map(str::to_owned).to_vec()),
         Axis::Mtu => numbers(&[1_280, 1_500, 4_000, 9_000]),
-        Axis::Offload => names(["none", "gro", "tso", "all"].map(str::to_owned).to_vec()),
+        Axis::Offload => names(sweep_axis::OFFLOADS.map(str::to_owned).to_vec()),
         Axis::Ring => doubled(256, 4_096),
         Axis::Qdisc => names(["pfifo_fast", "fq", "fq_codel"].map(str::to_owned).to_vec()),
     }
