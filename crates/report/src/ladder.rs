@@ -34,26 +34,21 @@ impl Rows for LadderRecord {
     const NAME: &'static str = "ladder";
 
     fn grid(&self) -> Grid {
-        grid(self)
+        let mut grid = Grid::new(COLUMNS.to_vec()).identified_by(1);
+        for rung in &self.rungs {
+            let stamp = judged(rung).map(|judgement| judgement.stamp.to_string());
+            grid.push(vec![
+                Value::Text(name(rung, self)),
+                Value::known(rung.rate, Value::Rate),
+                Value::known(rung.of_link_ratio, Value::Share),
+                Value::known(rung.of_above_ratio, Value::Share),
+                Value::known(rung.lost_ratio, Value::Share),
+                Value::known(stamp, Value::Text),
+                Value::known(rung.explanation.clone(), Value::Text),
+            ]);
+        }
+        grid
     }
-}
-
-/// A row for each rung.
-fn grid(record: &LadderRecord) -> Grid {
-    let mut grid = Grid::new(COLUMNS.to_vec()).identified_by(1);
-    for rung in &record.rungs {
-        let stamp = judged(rung).map(|judgement| judgement.stamp.to_string());
-        grid.push(vec![
-            Value::Text(name(rung, record)),
-            Value::known(rung.rate, Value::Rate),
-            Value::known(rung.of_link_ratio, Value::Share),
-            Value::known(rung.of_above_ratio, Value::Share),
-            Value::known(rung.lost_ratio, Value::Share),
-            Value::known(stamp, Value::Text),
-            Value::known(rung.explanation.clone(), Value::Text),
-        ]);
-    }
-    grid
 }
 
 /// `linerate  10.0.0.1 -> 10.0.0.2   ladder, send`.
@@ -206,7 +201,7 @@ mod tests {
     #[test]
     fn a_line_of_csv_is_a_rung() {
         let mut out = Vec::new();
-        grid(&record()).write_csv(&mut out).expect("a vector takes all");
+        record().grid().write_csv(&mut out).expect("a vector takes all");
         let text = String::from_utf8(out).expect("text");
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(

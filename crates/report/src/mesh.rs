@@ -51,22 +51,17 @@ impl Rows for MeshRecord {
     const NAME: &'static str = "mesh";
 
     fn grid(&self) -> Grid {
-        grid(self)
+        let mut grid = Grid::new(COLUMNS.to_vec()).identified_by(2);
+        for rate in &self.rates {
+            grid.push(vec![
+                Value::Text(rate.from.clone()),
+                Value::Text(rate.to.clone()),
+                Value::Rate(rate.rate),
+                Value::Share(share(self, rate.rate.bits_per_second())),
+            ]);
+        }
+        grid
     }
-}
-
-/// A row for each direction of a pair.
-fn grid(record: &MeshRecord) -> Grid {
-    let mut grid = Grid::new(COLUMNS.to_vec()).identified_by(2);
-    for rate in &record.rates {
-        grid.push(vec![
-            Value::Text(rate.from.clone()),
-            Value::Text(rate.to.clone()),
-            Value::Rate(rate.rate),
-            Value::Share(share(record, rate.rate.bits_per_second())),
-        ]);
-    }
-    grid
 }
 
 fn share(record: &MeshRecord, rate: u64) -> f64 {
@@ -361,7 +356,7 @@ mod tests {
     #[test]
     fn a_line_of_csv_is_a_direction() {
         let mut out = Vec::new();
-        grid(&record(3)).write_csv(&mut out).expect("a vector takes all");
+        record(3).grid().write_csv(&mut out).expect("a vector takes all");
         let text = String::from_utf8(out).expect("text");
         assert!(text.starts_with("from,to,rate_bits_per_second,of_median_ratio"), "{text}");
         assert!(text.contains("n1,n3,600000000,0.6"), "{text}");
