@@ -42,9 +42,9 @@ pub(crate) use rank::{changeable, verdict};
 pub(crate) struct Rule {
     /// It in words.
     page: &'static Page,
-    /// What follows from what it finds.
+    /// Class of the cause, which says what the cause brings about.
     class: Class,
-    /// What it does to a test where the check does not compute it.
+    /// Effect of the cause on a test where the check does not compute it.
     effect: UsualEffect,
     /// Whether one end sees by it a limit that is at the other end.
     is_seen_from_the_other_end: bool,
@@ -235,7 +235,7 @@ fn kind_of(rule: RuleId) -> Kind {
     class_of(rule).map_or(Kind::Particular, Class::kind)
 }
 
-/// What the findings of `rule` do to a test where the rule does not compute it.
+/// Effect of the findings of `rule` on a test where the rule does not compute it.
 fn effect_of(rule: RuleId) -> UsualEffect {
     rule_of(rule).map_or(UsualEffect::Unknown, |rule| rule.effect)
 }

@@ -16,7 +16,7 @@ pub struct CurvePoint {
     pub arrived: BitRate,
 }
 
-/// What a point says of the path.
+/// Evidence of a point on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
     /// The path carried the load: at least 98 % arrived.
@@ -28,7 +28,7 @@ pub enum Carried {
 }
 
 impl CurvePoint {
-    /// What it says of the path.
+    /// Evidence of the point on the path.
     pub fn carried(&self) -> Carried {
         let [load, arrived] = [self.load, self.arrived].map(BitRate::bits_per_second);
         if !is_short(arrived, load) {

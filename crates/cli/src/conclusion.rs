@@ -24,7 +24,7 @@ pub(crate) struct Conclusion<'a> {
     pub(crate) tests: &'a [TestRecord],
     /// Whether there is nothing to show.
     pub(crate) is_empty: bool,
-    /// What it misses of what is required.
+    /// Requirements that the result misses, a sentence each.
     pub(crate) missed: Vec<String>,
     /// Error that ended the run.
     pub(crate) error: Option<&'a RunError>,

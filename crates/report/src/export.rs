@@ -69,7 +69,7 @@ pub trait Export: Sync {
     /// An error of writing to `out`.
     fn write(&self, records: &RecordSet, width: Width, out: &mut dyn Write) -> io::Result<()>;
 
-    /// What writes a result that is no set of tests, such as a ladder. `None`: the format shows single tests
+    /// Writer of a result that is no set of tests, such as a ladder. `None`: the format shows single tests
     /// only.
     fn summary_writer(&self) -> Option<SummaryWriter> {
         match self.audience() {

@@ -138,7 +138,7 @@ impl Grid {
     }
 }
 
-/// The same rows for other programs.
+/// Writers of the rows of a grid for other programs.
 impl Grid {
     /// Writes the rows as a table of Markdown, as GitHub shows it. A column without any value is left out.
     ///

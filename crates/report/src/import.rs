@@ -180,7 +180,7 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Records become 6 to 30 times as short, and that of 10,000 streams that are all alike 125 times by gzip(1);
 /// the format can be 1,000 times as short.
 const MOST_TIMES: u64 = 400;
-/// What may come out of gzip however short it is.
+/// Bytes that gzip may unpack to, however short it is.
 const ALWAYS_BYTES: u64 = 1 << 20;
 
 /// Longer than the comments above a table of perf.

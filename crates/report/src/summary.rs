@@ -1,5 +1,5 @@
-//! What a command came to that is no set of tests, such as a ladder or a mesh: a record of its own,
-//! of which every format shows the rows ([`Rows`]), the record itself, or its text ([`Summary`]).
+//! Results that are no set of tests, such as a ladder or a mesh: each is a record of its own, of which
+//! every format shows the rows ([`Rows`]), the record itself, or its text ([`Summary`]).
 
 use std::io::{self, Write};
 
@@ -21,7 +21,7 @@ pub trait Rows: Serialize {
     /// Name of what the record is of: its key in the last of its JSON lines, and a part of the names of
     /// metrics.
     const NAME: &'static str;
-    /// Whether its command prints lines of JSON of its own while it runs, in place of those of the rows.
+    /// Whether its command prints lines of JSON of its own while it runs, instead of those of the rows.
     const HAS_LINES: bool = false;
 
     /// Its rows, the same in each format for programs.

@@ -162,7 +162,7 @@ pub(super) enum Kind {
     Particular,
 }
 
-/// What the finding of a rule does to a test where the rule does not compute it.
+/// Effect of the finding of a rule on a test where the rule does not compute it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UsualEffect {
     /// It costs CPU time of its host, which bounds the rate.

@@ -76,7 +76,7 @@ fn results(
     runner.delegate = Some(&mut programs);
     let results = runner.search(search);
     drop(runner);
-    // Its thread has the settings, too.
+    // The thread of the watch shares the settings.
     drop(watch);
     Ok((results, tuning.and_then(Changes::finish)))
 }

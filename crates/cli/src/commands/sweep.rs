@@ -67,7 +67,7 @@ pub(crate) fn run(flags: &mut SweepFlags) -> anyhow::Result<ExitCode> {
     let mut search = Stored { sweep: Sweep::new(rows, flags.budget), store, seen: 0, error: None };
     let results = runner.search(&mut search);
     drop(runner);
-    // Its thread has the settings, too.
+    // The thread of the watch shares the settings.
     drop(watch);
     let left = changes.and_then(Changes::finish);
     records.extend(results.records.records.iter().cloned());

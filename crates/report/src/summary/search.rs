@@ -18,7 +18,7 @@ impl Rows for SearchRecord {
     }
 }
 
-/// What a search for a goal came to, for [`COLUMNS`].
+/// Result of a search for a goal, for [`COLUMNS`].
 pub(super) fn values(result: &GoalResult) -> [Value; 8] {
     [
         Value::Share(result.goal.loss_ratio),
