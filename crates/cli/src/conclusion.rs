@@ -18,11 +18,11 @@ pub(crate) struct Conclusion<'a> {
     pub(crate) format: &'static dyn Export,
     /// The file of `--output`.
     pub(crate) file: Option<&'a Path>,
-    /// How its tests are kept; none: they are not.
+    /// History that keeps the tests. `None`: they are not kept.
     pub(crate) keeping: Option<Keeping>,
     /// Its tests, as the history has them.
     pub(crate) tests: &'a [TestRecord],
-    /// Whether there is nothing to show.
+    /// Whether there is nothing to show to people.
     pub(crate) is_empty: bool,
     /// Requirements that the result misses, a sentence each.
     pub(crate) missed: Vec<String>,
@@ -64,7 +64,9 @@ impl<'a> Conclusion<'a> {
         if !self.is_empty || self.format.audience() == Audience::Programs {
             output::print_summary(&summary, self.format)?;
         }
-        if let Some(file) = self.file.filter(|_| !self.is_empty) {
+        // Tests that ran are not lost where they are too few to show.
+        let is_worth_a_file = !self.is_empty || !self.tests.is_empty();
+        if let Some(file) = self.file.filter(|_| is_worth_a_file) {
             output::write_whole(file, |out| summary.write_json(out))?;
         }
         exit::say_missed(&self.missed);

@@ -82,8 +82,8 @@ pub struct Origin {
     /// The program that ran the test.
     #[serde(skip_serializing_if = "Source::is_measured", default)]
     pub source: Source,
-    /// Question that the test was to answer, which earlier tests of the run had left open; none: the
-    /// test was requested. `does a slower run lose as well?`
+    /// Question to which earlier tests of the run left no answer, e.g. `does a slower run lose as well?`.
+    /// `None`: the user requested the test.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub question: Option<String>,
 }
